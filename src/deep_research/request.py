@@ -2,14 +2,16 @@
 
 from datetime import date
 from pathlib import PurePath
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from deep_research.messages.language import language_tag
 from deep_research.value import Value
 
 ClarifyMode = Literal["auto", "strict", "off"]
-Language = Literal["en", "zh-Hans", "zh-Hant"]
+# A tag such as `de` or `pt-BR`.
+Language = Annotated[str, AfterValidator(language_tag)]
 ReportLength = Literal["short", "standard", "long"]
 DepthName = Literal["quick", "standard", "deep"]
 ParallelStrategy = Literal["batch", "race", "hybrid"]

@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from deep_research.errors import InputError
-from deep_research.reasoning.values import Brief, Plan, SectionPlan
+from deep_research.reasoning.values import Brief, Findings, Plan, SectionPlan
+from deep_research.report.paragraph import Paragraph
 from deep_research.sources.hit import SearchQuery
 from tests.e2e.harness import QUESTION, Lab, User, assert_emitted_once, assert_explained
 from tests.e2e.terminal import CTRL_D, Terminal
@@ -233,3 +234,33 @@ def test_leaving_the_plan_starts_nothing(tmp_path: Path, question: str) -> None:
         assert terminal.end() == 2, terminal.shown
     assert user.only_run().status == "waiting"
     assert not any(event.kind == "report-plan" for event in user.events())
+
+
+# What was approved binds whoever writes
+
+
+class _Forgetful(ScriptedReasoner):
+    """Writes the sections in another order, and leaves the last one out."""
+
+    async def draft(self, findings: Findings) -> tuple[Paragraph, ...]:
+        written = await super().draft(findings)
+        titles = findings.plan.titles[::-1][1:]
+        return tuple(one for title in titles for one in written if one.section == title)
+
+
+@pytest.mark.parametrize("language", ["en", "zh-Hans", "de"])
+def test_sections_of_an_approved_plan_stand_in_the_report_in_their_order(tmp_path: Path, language: str) -> None:
+    titles = ("Results", "Costs", "Penguins")
+    lab = Lab(User(tmp_path), World(pages=8, reasoner=_Forgetful(sections=titles)))
+    row = lab.ask(confirm_plan=True, language=language)
+    assert lab.answer(row.id, "approve").status == "done"
+    headings = [line[3:] for line in lab.user.report().splitlines() if line.startswith("## ")]
+    assert [title for title in headings if title in titles] == list(titles)
+    assert (lab.user.only_run().result or {})["is_verified"]
+    assert (lab.user.only_run().result or {})["language"] == language
+
+
+def test_sections_of_a_plan_that_nobody_saw_are_left_to_the_writer(tmp_path: Path) -> None:
+    lab = Lab(User(tmp_path), World(pages=8, reasoner=_Forgetful(sections=("Results", "Costs", "Penguins"))))
+    assert lab.ask().status == "done"
+    assert "## Penguins" not in lab.user.report()

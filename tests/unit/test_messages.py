@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from deep_research.events import RunStatus
 from deep_research.messages import report_language, words_in
-from deep_research.messages.language import _SIMPLIFIED, _TRADITIONAL
+from deep_research.messages.language import LANGUAGES, language_name, language_tag
 from deep_research.messages.words import placeholders
 from deep_research.request import BUDGET_KINDS, Language
-
-LANGUAGES = get_args(Language)
+from deep_research.text.folding import simplified_table, to_simplified
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -68,8 +67,11 @@ def test_chinese_words_use_full_width_punctuation(language):
 
 
 def test_chinese_words_keep_to_their_script():
-    assert not set("".join(words_in("zh-Hans").templates.values())) & _TRADITIONAL
-    assert not set("".join(words_in("zh-Hant").templates.values())) & _SIMPLIFIED
+    simplified, traditional = ("".join(words_in(name).templates.values()) for name in ("zh-Hans", "zh-Hant"))
+    assert to_simplified(simplified) == simplified
+    # Characters that both scripts use, and those that traditional writing has in other words.
+    only = set(simplified_table().values()) - {chr(code) for code in simplified_table()}
+    assert not {sign for sign in set(traditional) & only if len(sign.encode("big5", "ignore")) == 0}
 
 
 def test_unknown_key_is_refused():
@@ -104,7 +106,22 @@ def test_braces_in_a_value_stay_as_they_are():
         ("What does 关系 mean in business?", "en"),
         ("What does the book 《中国经济的长期增长与结构转型》 say?", "en"),
         ("Compare 淘宝 and 京东", "en"),
-        ("日本の経済について", "en"),
+        ("日本の経済について", "ja"),
+        ("Wie viel kostete der Umbau des Hafens?", "de"),
+        ("Welche Folgen hat der Klimawandel?", "de"),
+        ("¿Cuánto costó la renovación del puerto?", "es"),
+        ("Combien a coûté la rénovation du port ?", "fr"),
+        ("Quanto è costata la ristrutturazione del porto?", "it"),
+        ("Quanto custou a renovação do porto?", "pt"),
+        ("Hoeveel kostte de renovatie van de haven?", "nl"),
+        ("항만 개보수 비용은 얼마입니까?", "ko"),
+        ("Сколько стоила реконструкция порта и когда это было?", "ru"),
+        ("كم بلغت تكلفة تجديد الميناء وما هي النتائج الأولى؟", "ar"),
+        ("Kiek kainavo uosto rekonstrukcija Klaipėdoje, kurią pradėjo 2019 metų rudenį?", "und"),
+        # Names of other languages do not change how a question is asked.
+        ("Who is Oscar de la Renta?", "en"),
+        ("Los Angeles and La Jolla housing prices", "en"),
+        ("US 关税", "zh-Hans"),
         ("", "en"),
         ("42 + 1?", "en"),
     ],
@@ -119,12 +136,30 @@ def test_wanted_language_wins(language):
 
 
 @given(st.text())
-def test_any_text_has_a_language(question):
-    assert report_language(question) in LANGUAGES
+def test_any_text_has_a_language_that_can_be_named(question):
+    language = report_language(question)
+    assert language_tag(language) == language
+    assert language_name(language)
 
 
-def test_no_character_counts_for_both_scripts():
-    assert not _SIMPLIFIED & _TRADITIONAL
+@pytest.mark.parametrize(
+    ("given", "tag"),
+    [("de", "de"), ("German", "de"), ("pt_br", "pt-BR"), ("zh", "zh-Hans"), ("zh-HK", "zh-Hant"), ("en-GB", "en-GB")],
+)
+def test_a_language_is_given_by_its_code_or_its_name(given: str, tag: str) -> None:
+    assert language_tag(given) == tag
+
+
+@pytest.mark.parametrize("given", ["xx", "Klingonese", "../en", "", "de-XX"])
+def test_an_unknown_language_is_refused_with_what_is_allowed(given: str) -> None:
+    with pytest.raises(ValueError, match="such as en, zh-Hans, zh-Hant, de, fr"):
+        language_tag(given)
+
+
+def test_a_text_in_a_language_without_fixed_words_has_those_of_english() -> None:
+    words = words_in("de")
+    assert words.language == "de"
+    assert words("report.references") == "References"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from deep_research.cli.printing import show, show_json, tell
 from deep_research.errors import UsageError
 from deep_research.export.bundle import check_bundle
 from deep_research.messages.words import Words, words_in
-from deep_research.request import Language
 from deep_research.text.script import detect_language
 from deep_research.verify.audit import Checked, VerdictWord
 from deep_research.verify.recheck import Recheck
@@ -69,8 +68,7 @@ def audit_any(report: Path, sources: Path | None, *, as_json: bool) -> int:
     if as_json:
         show_json(passed=not faults, unread=list(audited.unread), **audited.audit.to_json())
     else:
-        language = detect_language(report.read_text(encoding="utf-8"))
-        words = words_in(language if language in get_args(Language) else "en")
+        words = words_in(detect_language(report.read_text(encoding="utf-8")))
         for fault in faults:
             show(f"{words('audit.line', line=fault.line)} {_told(fault, words)}\n  {fault.text}")
             if fault.passage:

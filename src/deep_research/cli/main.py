@@ -96,7 +96,7 @@ def ask(
     question: Annotated[list[str] | None, Argument(help="The question; - reads it from standard input.")] = None,
     query: Annotated[str | None, Option("--query", "-q", metavar="TEXT", help="The question.")] = None,
     docs: Material = None,
-    language: Annotated[str | None, Option(help="Language of the report: en, zh-Hans or zh-Hant.")] = None,
+    language: Annotated[str | None, Option(help="Language of the report: en, zh-Hans, de, ja …")] = None,
     length: Annotated[str | None, Option(help="Length of the report: short, standard or long.")] = None,
     enable_citation_image: CitationImage = None,
     enable_references: References = None,
@@ -244,7 +244,7 @@ def answer(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Answer the question that a run waits for, and go on with it."""
+    """Answer a waiting run and go on with it; "focus: costs; noise" changes what it looks at, also while it works."""
     from deep_research.cli.research import answer_run
 
     raise Exit(answer_run(run, " ".join(text), output=_output(as_json, events, quiet, verbose)))

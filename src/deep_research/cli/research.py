@@ -26,7 +26,8 @@ from deep_research.llm.address import host_of, is_local
 from deep_research.llm.registry import model_named
 from deep_research.messages.language import report_language
 from deep_research.messages.words import Words, words_in
-from deep_research.pipeline.control import answer_needed, question_lines, words_of
+from deep_research.pipeline.approval import correction_in
+from deep_research.pipeline.control import answer_needed, change_focus, question_lines, words_of
 from deep_research.pipeline.plan_text import plan_from_text
 from deep_research.pipeline.runtime import AgentRuntime, DeepResearchProcessor, OnQuestion
 from deep_research.reasoning.rules.question.clarifier import usable_question
@@ -153,8 +154,13 @@ def update_run(run: str, *, output: Output) -> int:
 
 
 def answer_run(run: str, answer: str, *, output: Output) -> int:
-    """Answer a waiting run and go on with it."""
+    """Answer a waiting run and go on with it, or give one that works other focuses."""
     processor, row = _of(run)
+    if row.status != "waiting" and (correction := correction_in(answer)) and correction.focus:
+        focus = correction.focus
+        with_store(lambda store, _: change_focus(store, row, focus))
+        tell(words_of(row)("shell.refocused"))
+        return 0
     return _stay(processor, _answered(processor, row, answer), output=output)
 
 

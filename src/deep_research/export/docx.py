@@ -33,14 +33,15 @@ from deep_research.export.printed import (
 from deep_research.messages.words import Words, words_in
 from deep_research.report.escaping import one_line
 from deep_research.report.layout import Heading, Items, Label, Picture, Prose, Reference, References, Span, Spans, Table
-from deep_research.request import Language
 
 _LATIN = "Calibri"
-_CHINESE: dict[Language, tuple[str, str]] = {
-    "en": ("Microsoft YaHei", "zh-CN"),
-    "zh-Hans": ("Microsoft YaHei", "zh-CN"),
+# The font of East Asian signs, and the language that they are in.
+_EAST_ASIAN = {
     "zh-Hant": ("Microsoft JhengHei", "zh-TW"),
+    "ja": ("Yu Gothic", "ja-JP"),
+    "ko": ("Malgun Gothic", "ko-KR"),
 }
+_CHINESE = ("Microsoft YaHei", "zh-CN")
 _RIGHT_TO_LEFT = re.compile(
     r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?:[\s\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc])?"
 )
@@ -325,7 +326,7 @@ def _set_up(document: Document, contents: Contents) -> None:
     section.left_margin = section.right_margin = Cm(2.4)
     section.top_margin, section.bottom_margin = Cm(2.7), Cm(2.4)
     section.different_first_page_header_footer = True
-    chinese, region = _CHINESE[edition.language]
+    east_asian, region = _EAST_ASIAN.get(edition.language, _CHINESE)
     for name, size, above, below in (
         ("Normal", 10.5, 0, 7),
         ("Title", 22, 0, 4),
@@ -351,12 +352,12 @@ def _set_up(document: Document, contents: Contents) -> None:
             del fonts.attrib[key]
         for key in ("ascii", "hAnsi", "cs"):
             fonts.set(qn(f"w:{key}"), _LATIN)
-        fonts.set(qn("w:eastAsia"), chinese)
+        fonts.set(qn("w:eastAsia"), east_asian)
     quoted: Any = document.styles["Quote"]
     quoted.paragraph_format.left_indent = Cm(0.6)
     normal: Any = document.styles["Normal"]
     normal.paragraph_format.line_spacing = 1.15
-    own = region if edition.language != "en" else "en-GB"
+    own = region if edition.language.startswith("zh") else edition.language.replace("en", "en-GB")
     normal.element.rPr.append(_element("lang", val=own, eastAsia=region, bidi="ar-SA"))
     _set_properties(document, contents)
     header: Element = section.header.paragraphs[0]._p

@@ -40,10 +40,11 @@ _LATIN = "Libertinus Serif"
 # Of the fonts that have Arabic and other writing, the one whose letters join well.
 _OTHERS = ("DejaVu Sans",)
 # Language and region, and what Noto calls the forms of its signs.
-_WRITING: dict[Language, tuple[str, str | None, str]] = {
-    "en": ("en", None, "SC"),
+_WRITING: dict[str, tuple[str, str | None, str]] = {
     "zh-Hans": ("zh", "CN", "SC"),
     "zh-Hant": ("zh", "TW", "TC"),
+    "ja": ("ja", "JP", "JP"),
+    "ko": ("ko", "KR", "KR"),
 }
 _HAN = re.compile(r"[\u3400-\u9fff]")
 # What typst says of a sign that no font has; the text is written as a string of Rust.
@@ -98,7 +99,7 @@ def _compiled(compiler: typst.Compiler, source: bytes, moment: datetime) -> byte
 
 def fonts_for(language: Language, known: Sequence[str], text: str) -> list[Json]:
     """Return the fonts that are there, those with the forms of the language first."""
-    form = _WRITING[language][2]
+    form = _WRITING[language][2] if language in _WRITING else "SC"
     wanted = (f"Noto Serif CJK {form}", f"Noto Sans CJK {form}", *FONTS, "Noto Sans SC")
     chinese = [name for name in wanted if name in known]
     if not chinese and _HAN.search(text):
@@ -106,7 +107,7 @@ def fonts_for(language: Language, known: Sequence[str], text: str) -> list[Json]
             "There is no font with Chinese signs here: install Noto CJK (on Debian and Ubuntu: apt-get install "
             "fonts-noto-cjk), or pip install 'deep-research[pdf]'"
         )
-    latin: Json = _LATIN if language == "en" else {"name": _LATIN, "covers": "latin-in-cjk"}
+    latin: Json = _LATIN if language not in _WRITING else {"name": _LATIN, "covers": "latin-in-cjk"}
     return [latin, *dict.fromkeys(chinese), *(name for name in _OTHERS if name in known)]
 
 
@@ -155,7 +156,7 @@ def _pictures(
 
 def _data(contents: Contents, blocks: Sequence[PrintedBlock], pictures: Mapping[int, str], words: Words) -> JsonObject:
     edition = contents.edition
-    lang, region, _ = _WRITING[edition.language]
+    lang, region, _ = _WRITING.get(edition.language, (edition.language.partition("-")[0], None, ""))
     created = edition.created_at
     before, _, after = words("export.cited_on", pages="\0").partition("\0")
     chapters: list[Json] = [block.text for block in blocks if isinstance(block, Heading) and block.level == 2]

@@ -9,10 +9,10 @@ from string import Formatter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # `--help` reads words and must not load pydantic, which request.py needs
-    from importlib.resources.abc import Traversable
+from deep_research.messages.language import LANGUAGES
 
-    from deep_research.request import Language
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 
 class _Plurals(Formatter):
@@ -30,9 +30,9 @@ _FORMATTER = _Plurals()
 
 @dataclass(frozen=True)
 class Words:
-    """The fixed words of one language: `words("report.cited_share", share=80)`."""
+    """The fixed words of a text, English ones where its language has none: `words("report.cited_share", share=80)`."""
 
-    language: "Language"
+    language: str
     templates: Mapping[str, str]
 
     def __call__(self, key: str, **values: object) -> str:
@@ -51,14 +51,14 @@ def placeholders(template: str) -> frozenset[str]:
 
 
 @cache
-def words_in(language: "Language") -> Words:
-    """Return the fixed words of a language."""
+def words_in(language: str) -> Words:
+    """Return the fixed words of a text in a language."""
     return words_from(files("deep_research.messages"), language)
 
 
-def words_from(folder: "Traversable", language: "Language") -> Words:
+def words_from(folder: "Traversable", language: str) -> Words:
     """Return the words that a folder holds in a language, read from its `.toml` file."""
-    source = folder.joinpath(f"{language}.toml")
+    source = folder.joinpath(f"{language if language in LANGUAGES else 'en'}.toml")
     tables: dict[str, dict[str, str]] = tomllib.loads(source.read_text(encoding="utf-8"))
     templates = {f"{table}.{name}": text for table, texts in tables.items() for name, text in texts.items()}
     return Words(language, MappingProxyType(templates))

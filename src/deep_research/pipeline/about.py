@@ -41,6 +41,8 @@ def unread_of(gaps: Sequence[Gap], words: Words) -> tuple[str, ...]:
 def limits_of(gaps: Sequence[Gap], words: Words) -> tuple[str, ...]:
     """Say what was left out, one line for each thing that failed."""
     lines = []
+    if any(gap.kind in ("act", "model") and gap.subject == "plan" for gap in gaps):
+        lines.append(words("failed.plan"))
     lost = [gap for gap in gaps if gap.budget is None]
     failed_acts = sum(gap.kind == "act" for gap in lost)
     if failed_acts and not any(gap.kind == "model" for gap in lost):

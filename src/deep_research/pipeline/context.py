@@ -16,7 +16,7 @@ from deep_research.pipeline.batches import Batches
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.folder import RunFolder
 from deep_research.pipeline.gap import Gap, GapKind
-from deep_research.pipeline.journal import Answer, Journal, Trail
+from deep_research.pipeline.journal import Answer, Call, Journal, Trail
 from deep_research.pipeline.journalled import (
     CallSite,
     JournalledDrawing,
@@ -177,8 +177,8 @@ class StageContext:
         async def made() -> Answer:
             return Answer(await perform())
 
-        scope = self.scope.at(what)
-        return str(await self._site.call("decision", list(choices), Spend(), made, scope=scope, is_decision=True))
+        call = Call("decision", self.scope.at(what), list(choices), Spend(), self.phase, is_decision=True, is_free=True)
+        return str(await self.run.journal.call(call, made, self.trail))
 
     @property
     def fetcher(self) -> JournalledFetcher | None:

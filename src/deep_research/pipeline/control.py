@@ -1,12 +1,14 @@
 """What somebody who does not hold a run may do to it: answer its question, or ask it to stop. Loads no graph."""
 
-from deep_research.errors import AnswerNeeded, RunHeld, RunParked, UsageError
+from collections.abc import Sequence
+
+from deep_research.errors import AnswerNeeded, RunHeld, RunParked, UsageError, WrongState
 from deep_research.messages.language import report_language
 from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.clock import Clock
 from deep_research.pipeline.streaming import StreamingManager
 from deep_research.store.lease import current_owner
-from deep_research.store.port import NewEvent, RunRow, Store
+from deep_research.store.port import Answers, NewEvent, RunRow, Store
 from deep_research.value import Json, JsonObject
 
 
@@ -26,6 +28,22 @@ async def answer_run(store: Store, row: RunRow, answer: Json) -> None:
         answer = chosen(answer, options)
     if not await store.put_answer(row.id, str(row.pending["scope"]), answer):
         raise UsageError(f"Run {row.id} was answered before; go on with: deep-research runs resume {row.id}")
+
+
+async def change_focus(store: Store, row: RunRow, focus: Sequence[str]) -> None:
+    """Give a run that works other focuses; what has not begun follows them, and once it is being written none does."""
+    while row.status in ("created", "running", "interrupted"):
+        number = focus_changes(answers := await store.get_answers(row.id)) + 1
+        if await store.put_answer(row.id, f"focus/{number}", list(focus)):
+            return
+        if f"focus/{number}" in answers:
+            break
+    raise WrongState().with_message("fault.focus_late", run=row.id[:8])
+
+
+def focus_changes(answers: Answers) -> int:
+    """Return how often the focus of a run was changed while it worked; an empty one says that it is too late."""
+    return sum(scope.startswith("focus/") and bool(answer) for scope, answer in answers.items())
 
 
 def options_of(pending: JsonObject) -> list[str]:

@@ -23,8 +23,9 @@ from deep_research.request import Depth
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
-# Supersteps outside the sections: intake with three rounds of questions, both pauses, two allocations, the ending.
-_TOP_STEPS = 30
+# Supersteps outside the sections: intake with three rounds of questions, both pauses, two allocations, other focuses
+# some twenty times, the ending.
+_TOP_STEPS = 120
 # Supersteps a round of a section takes: queries, task, compress, reflect.
 _ROUND_STEPS = 4
 
@@ -42,6 +43,7 @@ def build_graph(machine: StateMachine) -> Graph:
         plan=nodes.stage(Stage.PLAN),
         confirm=nodes.confirm,
         section=_section_graph(nodes),
+        refocus=nodes.refocus,
         supervise=nodes.supervise,
         analyze=nodes.ending(Stage.ANALYZE),
         text=_text_graph(nodes),
@@ -58,7 +60,8 @@ def build_graph(machine: StateMachine) -> Graph:
     graph.add_edge("plan", "confirm")
     graph.add_conditional_edges("confirm", _intake_or_sections, ["intake", "section"])
     graph.add_edge("section", "supervise")
-    graph.add_conditional_edges("supervise", _thin_sections_or_texts, ["section", "analyze"])
+    graph.add_conditional_edges("supervise", _thin_sections_or_texts, ["section", "refocus", "analyze"])
+    graph.add_conditional_edges("refocus", _intake_or_sections, ["section"])
     graph.add_edge("analyze", "text")
     graph.add_edge("analyze", "chart")
     graph.add_edge(["text", "chart"], "write")
@@ -125,15 +128,17 @@ def _intake_or_sections(state: State) -> str | list[Send]:
     """Begin again where the user corrected the question when the plan was shown."""
     if state["is_corrected"]:
         return "intake"
-    return [_section(state, number, grant) for number, grant in enumerate(state["grants"], start=1)]
+    return [_section(state, at, grant) for at, grant in enumerate(state["grants"], start=state["sections_before"] + 1)]
 
 
 def _section(state: State, number: int, grant: list[int], **known: Any) -> Send:
-    others = [section for at, section in enumerate(state["sections"], start=1) if at != number]
+    own = state["sections"][number - 1 - state["sections_before"]]
+    others = [section for section in state["sections"] if section != own]
     given = {
         "number": number,
+        "focus_followed": state["focus_followed"],
         "elsewhere": [query["query"] for section in others for query in section["search_queries"]],
-        "section": state["sections"][number - 1],
+        "section": own,
         "outline": [section["title"] for section in state["sections"]],
         "domains": state["plan"]["domains"],
         "scouted": state.get("scouted", {}),
@@ -149,7 +154,9 @@ def _section(state: State, number: int, grant: list[int], **known: Any) -> Send:
 
 
 def _thin_sections_or_texts(state: State) -> list[Send | str]:
-    """Go on with sections that got unused queries of others, from where they stopped; else write all there is."""
+    """Plan anew for other focuses, go on with sections that got unused queries of others, or write all there is."""
+    if state["focus_wanted"]:
+        return ["refocus"]
     if not any(state["grants"]):
         return ["analyze"]
     sends: list[Send | str] = []

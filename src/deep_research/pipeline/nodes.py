@@ -18,20 +18,21 @@ from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.approval import Correction, Proposal, answered_plan, correction_in, propose
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.context import RunContext, StageContext
+from deep_research.pipeline.control import focus_changes
 from deep_research.pipeline.copies import find_copies
 from deep_research.pipeline.earlier import Earlier, nearest
 from deep_research.pipeline.fan_out import both, fan_out, isolated, together, unforeseen
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.outcome import SectionOutcome, section_work, share_out, stop_of
+from deep_research.pipeline.outcome import SectionOutcome, outcomes_of, section_work, share_out, stop_of
 from deep_research.pipeline.scope import Scope, section_scope
 from deep_research.pipeline.stages.harvest import EARLIER
 from deep_research.pipeline.stages.intake import exchange_from, names_it
-from deep_research.pipeline.stages.plan import grants, next_queries
+from deep_research.pipeline.stages.plan import by_own_focus, grants, next_queries
 from deep_research.pipeline.state import ENDING, RunState, Stage, Update, plain
 from deep_research.pipeline.watching import Work, watched
 from deep_research.reasoning.values import Assessment, Brief, Exchange, Plan
-from deep_research.request import Depth
+from deep_research.request import Depth, ResearchRequest
 from deep_research.sources.address import canonical_address
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.value import JsonObject
@@ -165,12 +166,9 @@ class Nodes:
             if isinstance(wanted, Correction):
                 asked = Exchange(question=" ".join(brief.assumptions) or plan.research_title, answer=wanted.text)
                 return _corrected(state, wanted, asked) | {"confirmations": number, "is_corrected": True}
-            plan = wanted
-        sections = [section.to_json() for section in plan.sections]
-        await context.emit("report-plan", {"title": plan.research_title, "goal": plan.goal, "sections": sections})
-        allocated = grants(plan, context.request)
-        update = {"plan": plan.to_json(), "sections": sections, "grants": allocated, "dealt": 1, "is_corrected": False}
-        return plain({**update, **_gaps(context.gaps)})
+            plan, brief = wanted, brief.model_copy(update={"has_settled_plan": True})
+        update = await _followed(plan, brief, context.request, context)
+        return plain({**update, "dealt": 1, "is_corrected": False, **_gaps(context.gaps)})
 
     async def _approved(
         self, proposal: Proposal, number: int, words: Words, context: StageContext
@@ -200,9 +198,25 @@ class Nodes:
             )
             return wanted, number
 
+    async def refocus(self, state: State, runtime: Context) -> Update:
+        """Plan anew for the focuses that a user named while the run worked, with the queries that are left."""
+        number = state["focus_wanted"]
+        context = runtime.context.stage(f"refocus/{number}", phase="research", after=state["after"])
+        answers = await context.run.store.get_answers(context.run.row.id)
+        own: JsonObject = {"focus": answers[f"focus/{number}"], "has_own_focus": True}
+        brief = Brief.from_json(state["brief"] | own)
+        drawn = await self._with_events(Stage.PLAN, state | {"brief": brief.to_json()}, context)
+        plan = by_own_focus(Plan.from_json(drawn["plan"]), brief)
+        request, used = context.request, sum(outcome["used"] for outcome in state["outcomes"])
+        left = max(request.depth.max_total_queries - used, len(plan.sections))
+        depth = request.depth.model_copy(update={"max_total_queries": left})
+        update = drawn | await _followed(plan, brief, request.model_copy(update={"depth": depth}), context)
+        before = state["sections_before"] + len(state["sections"])
+        return _handed_on(update | {"focus_followed": number, "sections_before": before}, context)
+
     async def supervise(self, state: State, runtime: Context) -> Update:
         """Join the sections: take unused grants back and allocate them once more, to the thin ones."""
-        outcomes = [SectionOutcome.from_json(outcome) for outcome in state.get("outcomes", [])]
+        outcomes = [SectionOutcome.from_json(outcome) for outcome in outcomes_of(state)]
         after = sorted({key for outcome in outcomes for key in outcome.after})
         context = runtime.context.stage(f"supervise/{state['dealt']}", phase="research", after=after)
         shared = {
@@ -222,6 +236,7 @@ class Nodes:
             "is_sufficient": bool(outcomes) and all(outcome.is_sufficient for outcome in outcomes),
             "dealt": state["dealt"] + 1,
             "grants": extra,
+            "focus_wanted": await _focus_wanted(state, context, is_last=not any(extra)),
         }
         return plain(update)
 
@@ -260,8 +275,10 @@ class Nodes:
         grant = (state["grants"] or [0])[0]
         work = (await section_work(state, context.records)).model_copy(update={"round": number})
         section = work.section
-        choosing = next_queries(state, work, grant=grant, planner=self._machine.planner, context=context)
-        chosen = await isolated(choosing, [], "section", section.title, context)
+        chosen: list[SearchQuery] = []
+        if not (is_refocused := bool(await _focus_wanted(state, context))):
+            choosing = next_queries(state, work, grant=grant, planner=self._machine.planner, context=context)
+            chosen = await isolated(choosing, [], "section", section.title, context)
         left_out = [query for query in section.search_queries if number == 1 and query not in chosen]
         await _note_query_budget(section.title, left_out, context, is_cut_off=not grant)
         listed = [query.to_json() for query in chosen]
@@ -274,7 +291,7 @@ class Nodes:
             "after": context.trail.heads,
         }
         if not chosen:
-            update["stop"] = "exhausted" if grant else "budget"
+            update["stop"] = "refocused" if is_refocused else "exhausted" if grant else "budget"
             update["outcomes"] = [_outcome(state | update)]
         return _handed_on(update, context)
 
@@ -453,6 +470,28 @@ def _gaps(gaps: Sequence[Gap]) -> Update:
 def _handed_on(update: Update, context: StageContext) -> Update:
     """Return an update with what was lost on the way, and the calls that later work rests on."""
     return plain({**update, **_gaps(context.gaps), "after": context.trail.heads})
+
+
+async def _followed(plan: Plan, brief: Brief, request: ResearchRequest, context: StageContext) -> Update:
+    """Show a plan that is followed from here on, and allocate its queries."""
+    sections = [section.to_json() for section in plan.sections]
+    await context.emit("report-plan", {"title": plan.research_title, "goal": plan.goal, "sections": sections})
+    followed = {"plan": plan.to_json(), "brief": brief.to_json(), "sections": sections}
+    return followed | {"grants": grants(plan, request)}
+
+
+async def _focus_wanted(state: State, context: StageContext, *, is_last: bool = False) -> int:
+    """Return which change of the focus is to be followed, or 0; after the last look none can come any more."""
+    store, run = context.run.store, context.run.row.id
+
+    async def look() -> str:
+        if is_last:
+            # Where a change came first, this says nothing.
+            await store.put_answer(run, f"focus/{state['focus_followed'] + 1}", [])
+        return str(focus_changes(await store.get_answers(run)))
+
+    wanted = int(await context.decide("focus", [], look))
+    return wanted if wanted > state["focus_followed"] else 0
 
 
 def _allocate_unused(outcomes: Sequence[SectionOutcome], depth: Depth, extra: list[list[int]]) -> None:

@@ -13,8 +13,8 @@ from deep_research.reasoning.values import Brief, Findings, Plan, SectionPlan, S
 from deep_research.value import Value
 
 # Why a section is not searched for any further: enough is known, the queries are spent, the rounds are, or the last
-# round brought nothing new.
-Stop = Literal["", "sufficient", "budget", "iterations", "exhausted"]
+# round brought nothing new, or other focuses are wanted.
+Stop = Literal["", "sufficient", "budget", "iterations", "exhausted", "refocused"]
 # A section that is covered so far is not thin, even where its judge would have liked more.
 THIN = 0.7
 
@@ -53,6 +53,11 @@ def stop_of(state: dict[str, Any], *, max_rounds: int) -> Stop:
     return "iterations" if state["round"] >= max_rounds else "budget"
 
 
+def outcomes_of(state: dict[str, Any]) -> list[Any]:
+    """Return what the sections of the plan that is followed came to."""
+    return [each for each in state.get("outcomes", []) if each["number"] > state.get("sections_before", 0)]
+
+
 async def section_work(state: dict[str, Any], records: RunRecords) -> SectionWork:
     """Return what is known about the section that a section's state describes."""
     before = state.get("synthesis", "")
@@ -75,9 +80,9 @@ async def section_work(state: dict[str, Any], records: RunRecords) -> SectionWor
 async def findings_from(state: dict[str, Any], records: RunRecords) -> Findings:
     """Return everything that was found, in plan order."""
     brief, plan = Brief.from_json(state["brief"]), Plan.from_json(state["plan"])
-    outcomes = {outcome["number"]: outcome for outcome in state.get("outcomes", [])}
+    outcomes = {outcome["number"]: outcome for outcome in outcomes_of(state)}
     sections = []
-    for number, section in enumerate(plan.sections, start=1):
+    for number, section in enumerate(plan.sections, start=state.get("sections_before", 0) + 1):
         outcome = outcomes.get(number, {})
         known = {
             "brief": state["brief"],

@@ -418,6 +418,8 @@ async def _initial_state(context: RunContext, skipped: list[Gap]) -> DeepResearc
         "language": report_language(request.question, request.language),
         "max_iterations": request.depth.max_iterations,
         "is_clarified": False,
+        "focus_followed": 0,
+        "sections_before": 0,
         "gathered_info": [],
         "visited_sources": [],
         "gaps": [gap.to_json() for gap in gaps],

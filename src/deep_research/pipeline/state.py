@@ -67,6 +67,11 @@ class DeepResearchState(SectionOutput, total=False):
     exchanges: list[JsonObject]
     # What the user gave while the run waited, instead of the focuses asked for first.
     focus: list[str]
+    # Of the changes of the focus while the run works, the last that is wanted and the last that is followed, and how
+    # many sections earlier plans had.
+    focus_wanted: int
+    focus_followed: int
+    sections_before: int
     # How many answers to plans were used, and whether the last one corrected the question.
     confirmations: int
     is_corrected: bool
@@ -108,6 +113,7 @@ class SectionState(SectionOutput, total=False):
     """
 
     number: int
+    focus_followed: int
     section: JsonObject
     outline: list[str]
     domains: list[str]

@@ -137,7 +137,10 @@ class Assessment(Value):
 
 
 class Brief(Value):
-    """The question as it will be researched; `found` is what a first look at the web brought, for a plan."""
+    """The question as it will be researched; `found` is what a first look at the web brought, for a plan.
+
+    `has_settled_plan` says that a user approved or wrote the plan.
+    """
 
     question: str
     original: str
@@ -146,6 +149,7 @@ class Brief(Value):
     goal: str = ""
     focus: Strings = ()
     has_own_focus: bool = False
+    has_settled_plan: bool = False
     length: ReportLength = "standard"
     assumptions: Strings = ()
     analysis: QuestionAnalysis = QuestionAnalysis()
@@ -318,6 +322,11 @@ class Findings(Value):
     is_weighed: bool = False
     words: int = 1_000
     has_sandbox: bool = False
+
+    @property
+    def settled_titles(self) -> Strings:
+        """Return the sections that a user wrote or approved: the report has them, in this order."""
+        return self.plan.titles if self.brief.has_settled_plan or self.brief.has_own_focus else ()
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:

@@ -6,6 +6,7 @@ from typing import get_args
 
 from deep_research.errors import DeepResearchError
 from deep_research.export.formats import FORMATS, missing_extra
+from deep_research.messages.language import LANGUAGES
 from deep_research.request import Budget, ClarifyMode, DepthName, Language, ReportLength, SearchKind
 from deep_research.service.new_run import MAX_QUESTION_CHARS
 from deep_research.service.public_text import public_message
@@ -39,7 +40,7 @@ class PublicSettings(Value):
     runs_at_once: int
     formats: tuple[str, ...] = ()
     max_question_characters: int = MAX_QUESTION_CHARS
-    languages: tuple[Language, ...] = get_args(Language)
+    languages: tuple[Language, ...] = LANGUAGES
     strategies: tuple[SearchKind, ...] = get_args(SearchKind)
     depths: tuple[DepthName, ...] = get_args(DepthName)
     lengths: tuple[ReportLength, ...] = get_args(ReportLength)

@@ -12,8 +12,9 @@ from deep_research import runs
 from deep_research.errors import DeepResearchError, NotFound, UnknownRun, UsageError, WrongState
 from deep_research.events import RunStatus
 from deep_research.export.contents import Contents
+from deep_research.pipeline.approval import correction_in
 from deep_research.pipeline.clock import SystemClock
-from deep_research.pipeline.control import answer_run, cancel_run, is_answered
+from deep_research.pipeline.control import answer_run, cancel_run, change_focus, is_answered
 from deep_research.pipeline.folder import with_files
 from deep_research.pipeline.result import Result, contents_of, result_of
 from deep_research.pipeline.runtime import DeepResearchProcessor
@@ -198,6 +199,9 @@ class ResearchService:
     async def answer(self, run: str, answer: Json, who: Identity) -> RunRow:
         """Answer what a run waits for, and go on with it."""
         row = await self.get(run, who)
+        if row.status != "waiting" and (correction := correction_in(answer)) and correction.focus:
+            await change_focus(self.store, row, correction.focus)
+            return row
         if row.status != "waiting" or row.pending is None:
             raise WrongState().with_message("fault.not_waiting", run=row.id[:8], status=row.status)
         if await is_answered(self.store, row):

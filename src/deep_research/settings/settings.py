@@ -17,6 +17,7 @@ from deep_research.request import (
     ClarifyMode,
     Depth,
     DepthName,
+    Language,
     ParallelStrategy,
     ReportLength,
     SearchEngineConfig,
@@ -32,7 +33,6 @@ from deep_research.settings.types import (
     DocumentsPlace,
     Duration,
     Folder,
-    LanguageName,
 )
 
 ENV_PREFIX = "DEEP_RESEARCH_"
@@ -154,8 +154,9 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
         description="When to ask back: `auto` where the question cannot be researched as it stands, "
         "`strict` by the letter of the rules, `off` never.",
     )
-    language: LanguageName | None = Field(
-        default=None, description="Language of the report; not set, it follows the question."
+    language: Language | None = Field(
+        default=None,
+        description="Language of the report by its code, such as `de` or `zh-Hans`; not set, it follows the question.",
     )
     clarify_rules: AbsoluteFolder | None = Field(
         default=None, description="File (TOML) of your own rules, questions and focuses for the intake."

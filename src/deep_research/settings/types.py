@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import NoDecode
 
 from deep_research.masking import masked
-from deep_research.request import Language, is_collection
+from deep_research.request import is_collection
 
 # It stands in brackets in a header of every request.
 _CONTACT = re.compile(r"https?://[^\s()<>]+\.[^\s()<>]+|[^\s()<>@:/]+@[^\s()<>@:/]+\.[^\s()<>@:/]+", re.ASCII)
@@ -48,12 +48,6 @@ def _hosts(entries: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(hosts)
 
 
-def _language(value: object) -> object:
-    """Return the language that a shorter or a regional name means."""
-    names = {"zh": "zh-Hans", "zh-cn": "zh-Hans", "zh-tw": "zh-Hant", "zh-hk": "zh-Hant"}
-    return names.get(value.lower(), value) if isinstance(value, str) else value
-
-
 def _absolute_or_collection(path: Path) -> Path:
     return path if is_collection(path) else path.absolute()
 
@@ -88,7 +82,6 @@ DatabaseUrl = Annotated[Key, AfterValidator(_database_url)]
 BlobPlace = Annotated[str, AfterValidator(_blob_place)]
 MailAddress = Annotated[str, AfterValidator(mail_address)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
-LanguageName = Annotated[Language, BeforeValidator(_language)]
 Contact = Annotated[str, AfterValidator(_contact)]
 Hosts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_hosts)]
 Folder = Annotated[Path, AfterValidator(_expand)]

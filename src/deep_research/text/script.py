@@ -2,19 +2,26 @@
 
 import re
 from functools import lru_cache
-from typing import Literal
 
 from deep_research.text.folding import simplified_table
-from deep_research.text.stop_words import ENGLISH, OTHER_LATIN, SHARED_LATIN
-
-Language = Literal["en", "zh-Hans", "zh-Hant", "ja", "ko", "other"]
+from deep_research.text.stop_words import ENGLISH, LATIN
 
 _SAMPLE_CHARS = 6_000
-_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _KANA = re.compile(r"[\u3041-\u3096\u30a1-\u30fa]")
 _HANGUL = re.compile(r"[\uac00-\ud7a3]")
 _LATIN_WORD = re.compile(r"[A-Za-z\u00c0-\u024f][A-Za-z\u00c0-\u024f'’]*")
 _OTHER_LETTER = re.compile(r"[\u0370-\u1fff]")
+# Letters of scripts, and of languages that share one with others those that only they have.
+_LETTERS = dict(
+    zip(
+        ("ru", "uk", "el", "he", "fa", "ar", "hi", "th"),
+        "[ыэъё] [іїєґ] [Ͱ-Ͽ] [֐-׿] [پچژگ] [ةىأإ] [ऀ-ॿ] [ก-๛]".split(),
+        strict=True,
+    )
+)
+# All that `detect_language` can tell.
+DETECTED = frozenset(("en", "zh", "ja", "ko", *LATIN, *_LETTERS))
 # Technical Chinese is full of Latin names: a quarter of the words being Chinese makes the text Chinese.
 _CJK_SHARE = 0.25
 # Japanese prose is at least a third kana; names and titles quoted in Chinese stay far below a tenth.
@@ -24,7 +31,9 @@ _CJK_CHARS_PER_WORD = 2
 
 def in_script(text: str, language: str) -> str:
     """Return Chinese text in the script of a report's language; everything else is left alone."""
-    if text.isascii() or language not in ("zh-Hans", "zh-Hant") or detect_language(text) in (language, "en", "other"):
+    if text.isascii() or language not in ("zh-Hans", "zh-Hant"):
+        return text
+    if (found := detect_language(text)) == language or not found.startswith("zh"):
         return text
     import opencc
 
@@ -32,13 +41,13 @@ def in_script(text: str, language: str) -> str:
     return converted
 
 
-def detect_language(text: str) -> Language:
-    """Return the language of a text, judged on its beginning, middle and end; "other" for what is none of ours."""
+def detect_language(text: str) -> str:
+    """Return the language of a text, judged on its beginning, middle and end; "other" where nothing tells."""
     sample = _sample(text)
     words = _LATIN_WORD.findall(sample)
     if sample.isascii():
         return _latin_language(words)
-    han, kana, hangul = (len(pattern.findall(sample)) for pattern in (_HAN, _KANA, _HANGUL))
+    han, kana, hangul = (len(pattern.findall(sample)) for pattern in (HAN, _KANA, _HANGUL))
     cjk_words = (han + kana + hangul) / _CJK_CHARS_PER_WORD
     other_words = len(_OTHER_LETTER.findall(sample)) / 5
     if cjk_words and cjk_words >= _CJK_SHARE * (cjk_words + len(words) + other_words):
@@ -47,26 +56,29 @@ def detect_language(text: str) -> Language:
         if kana >= _KANA_SHARE * (han + kana):
             return "ja"
         return "zh-Hant" if is_traditional(sample) else "zh-Hans"
-    return "other" if other_words > len(words) else _latin_language(words)
+    if other_words <= len(words):
+        return _latin_language(words)
+    return _most({code: len(re.findall(letters, sample)) for code, letters in _LETTERS.items()})
 
 
 def is_traditional(text: str) -> bool:
     """Return whether a Chinese text has more letters of traditional writing than of simplified writing."""
     table = simplified_table()
     simplified = _simplified_letters()
-    letters = _HAN.findall(text)
+    letters = HAN.findall(text)
     return sum(ord(letter) in table for letter in letters) > sum(letter in simplified for letter in letters)
 
 
 def tells_script(text: str) -> bool:
     """Return whether a Chinese text holds a letter that only one of the two scripts has."""
     table, simplified = simplified_table(), _simplified_letters()
-    return any(ord(letter) in table or letter in simplified for letter in _HAN.findall(text))
+    return any(ord(letter) in table or letter in simplified for letter in HAN.findall(text))
 
 
 @lru_cache(maxsize=1)
 def _simplified_letters() -> frozenset[str]:
-    return frozenset(simplified_table().values())
+    # Big5 has what traditional writing uses too.
+    return frozenset(letter for letter in simplified_table().values() if not letter.encode("big5", "ignore"))
 
 
 def _sample(text: str) -> str:
@@ -77,13 +89,23 @@ def _sample(text: str) -> str:
     return "\n".join((text[:third], text[middle : middle + third], text[-third:]))
 
 
-def _latin_language(words: list[str]) -> Language:
+def _latin_language(words: list[str]) -> str:
     if not words:
         return "other"
     lowered = [word.lower().replace("’", "'") for word in words]
     english = sum(word in ENGLISH for word in lowered)
-    shared = sum(word in SHARED_LATIN for word in lowered)
-    other = sum(word in OTHER_LATIN - SHARED_LATIN for word in lowered)
+    foreign = [word for word in lowered if any(word in common for common in LATIN.values())]
+    shared = sum(word in ENGLISH for word in foreign)
+    other = len(foreign) - shared
     accented = sum(not word.isascii() for word in lowered)
     # A short question or a table may hold no common word at all: plain letters then count as English.
-    return "en" if english - shared / 2 >= other and accented <= max(english, len(words) // 4) else "other"
+    is_likely = english - shared / 2 >= other and (english > shared or not other)
+    if is_likely and accented <= max(english, len(words) // 4):
+        return "en"
+    return _most({code: sum(word in common for word in foreign) for code, common in LATIN.items()})
+
+
+def _most(found: dict[str, int]) -> str:
+    """Return the language with the highest count; "other" where two have it, or none has any."""
+    first, second = sorted(found, key=lambda code: -found[code])[:2]
+    return first if found[first] > found[second] else "other"

@@ -1,4 +1,4 @@
-"""Sentence boundaries of English and Chinese text by rules, as offsets into the text as it is.
+"""Sentence boundaries of English, Chinese and German text by rules, as offsets into the text as it is.
 
 Line breaks count: a blank line, a heading, a list item and a table row end a sentence; a break inside wrapped prose
 does not. A semicolon, Chinese or not, does not end a sentence: its second half seldom says what it is about.
@@ -30,7 +30,7 @@ _MAX_TITLE_CHARS = 80
 _LEADING = frozenset(
     """dr mr mrs ms prof st gen sen rep gov capt lt col sgt maj rev hon pres fig figs eq eqs sec ch chap vol vols pp p
     para art cf vs v viz e.g i.e eg ie approx ca no nos nr ref refs op cit ed eds trans dept univ jan feb mar apr jun
-    jul aug sep sept oct nov dec mt ft est resp incl excl tab ver""".split()
+    jul aug sep sept oct nov dec mt ft est resp incl excl tab ver z d u bzw mio mrd ggf inkl sog""".split()
 )
 # May end a sentence, if the next word looks like the beginning of one.
 _TRAILING = frozenset(
@@ -41,6 +41,11 @@ _STARTERS = frozenset(
     """The A An In On At It Its This That These Those He She They We I You There Here However But And Yet So If When
     While As By For From To With After Before Although Because Since Such Some Many Most Both Each All No Not Our Their
     His Her What Why How Where Who According Over Under Between During Until Also Then Thus Therefore""".split()
+)
+_MAX_ORDINAL_DIGITS = 2
+# "am 1. März", "im 3. Quartal": an ordinal, as German writes it.
+_AFTER_ORDINAL = re.compile(
+    r"Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Quartal|Jahrhundert"
 )
 _WORD_BEFORE = re.compile(r"[^\s(\[\"'“‘（]*$")
 _NEXT = re.compile(r"\s*(?:[-*•]\s+)?[\"'“‘«(\[（「『]*(\S\S*)")
@@ -199,6 +204,8 @@ def _word_can_end(last: str, word: str, *, is_closed: bool) -> bool:
     """Return whether a sentence can end after `last` and its full stop, with `word` next."""
     if is_closed:
         return True
+    if last.isdecimal() and len(last) <= _MAX_ORDINAL_DIGITS and _AFTER_ORDINAL.match(word):
+        return False
     plain = last.lower().lstrip("(")
     starts = word.rstrip(",;:'’") in _STARTERS
     if plain in _TRAILING:

@@ -25,13 +25,26 @@ CHINESE_BIGRAMS = frozenset(
 CHINESE_PARTICLES = frozenset("的了吗呢吧嘛啊们是")
 CHINESE_PARTICLE_WORDS = frozenset("目的 的确 标的 靶的 了解 除了 为了 了结 是非 国是".split())
 
-# Enough of other languages' commonest words to tell that a Latin text is not English.
-OTHER_LATIN = frozenset(
-    """der die das und ist nicht ein eine mit von für auf dem den des zu im sich auch wird sind le la les des est une un
-    et dans pour que qui sur par avec pas plus au aux du ce el los las de en por con una para del se su como más qué es
-    y il di che per non sono della gli nel alla o os um uma não na do da em ao pelo het een van voor niet zijn op och
-    att som det wie wer wann warum welche welcher viel viele hat haben waren wurde quel quelle combien comment pourquoi
-    où cuánto cuántos cuál cómo dónde quanto quanti perché quale hoe waarom""".split()
-)
-# Words of other languages too, which show little.
-SHARED_LATIN = frozenset("a i in an as is was are no so we to do on".split())
+# Enough of other languages' commonest words to tell in which of them a Latin text is written; none is an English noun.
+_LATIN = """
+de: der die das und ist nicht ein eine einen einem einer mit von für auf dem den des zu zum zur im in am an so sich auch
+de: wird werden sind wie wer was wo wann warum welche welcher welches viel viele hat haben waren wurde wurden bei aus
+de: nach über um als oder aber durch es sie seit bis
+fr: le la les des est une un et dans pour que qui sur par avec pas plus au aux du de en ce cette ces il elle on sont été
+fr: ont a à quel quelle quels quelles combien comment pourquoi où quand ne se ou mais leur
+es: el la los las de en y que por con una un para del se su sus como más qué es fue fueron ha han cuánto cuántos cuánta
+es: cuál cuáles cómo dónde cuándo quién entre sobre pero desde hasta lo no
+it: il lo la i gli le di che per non sono è un una uno del della dei delle degli dello nel nella alla in da dal dalla
+it: con su quanto quanti quale quali perché quando si ha hanno stato più
+pt: o os a as um uma de que é não na no nas nos do da dos das em ao aos à por pelo pela para com se são foi foram qual
+pt: quais quanto quantos quanta como onde quando quem mais mas sobre entre sua seu
+nl: het een de van voor niet zijn op in en is dat die met aan te er was waren werd worden hoe wat waarom wanneer welke
+nl: wie waar hoeveel bij naar uit ook als maar heeft hebben om deze dit we
+sv: och att som det den en ett är på av för med till inte har var vad hur varför när från om
+da: og at det den en et er på af med til ikke har var hvad hvor hvorfor hvornår fra om
+pl: i na do się nie jest że to ile jak dlaczego kiedy który która oraz przez od dla po
+"""
+LATIN: dict[str, frozenset[str]] = {}
+for _line in _LATIN.split("\n")[1:-1]:
+    _code, _, _words = _line.partition(": ")
+    LATIN[_code] = LATIN.get(_code, frozenset()).union(_words.split())

@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar, get_args
+from typing import Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from deep_research.messages.language import LANGUAGES
 from deep_research.messages.words import words_in
 from deep_research.report.citation import Source
 from deep_research.report.edition import Edition
@@ -141,14 +142,13 @@ def letters_of(block: str) -> str:
 
 def headings_of(*keys: str) -> set[str]:
     """Return what parts of our own reports are called, in every language."""
-    return {words_in(language)(f"report.{key}") for key in keys for language in get_args(Language)}
+    return {words_in(language)(f"report.{key}") for key in keys for language in LANGUAGES}
 
 
 def _language(text: str) -> Language:
     lines = {line.strip("# ") for line in lines_of(text) if line.startswith("## ")}
-    known: Sequence[Language] = get_args(Language)
     fixed = ("report.references", "report.about")
-    return next((language for language in known if lines.intersection(map(words_in(language), fixed))), "en")
+    return next((language for language in LANGUAGES if lines.intersection(map(words_in(language), fixed))), "en")
 
 
 def _blocks(text: str) -> Iterator[tuple[BlockKind, str]]:

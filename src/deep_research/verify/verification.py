@@ -11,7 +11,7 @@ from deep_research.report.paragraph import SOUND, Refusal, VerdictKind
 from deep_research.request import Language
 from deep_research.value import Value
 
-_SHOWN_CHARS = {"en": 120, "zh-Hans": 60, "zh-Hant": 60}
+_SHOWN_CHARS, _SHOWN_CHINESE = 120, 60
 
 
 class ReportCheck(Value):
@@ -258,5 +258,5 @@ def _one_line(text: str) -> str:
 
 def _shorten(text: str, words: Words) -> str:
     line = _one_line(text)
-    limit = _SHOWN_CHARS[words.language]
+    limit = _SHOWN_CHINESE if words.language.startswith("zh") else _SHOWN_CHARS
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"

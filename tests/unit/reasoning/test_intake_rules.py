@@ -135,7 +135,7 @@ def test_first_pattern_that_fits_gives_the_focuses():
         ("[questions]\naspect = 'About {word}?'", "questions.aspect: {word} is not known"),
         ("[questions]\naspect = 'About {topic?'", "questions.aspect: its braces"),
         ("[questions]\naspect = ''", "questions.aspect: give texts"),
-        ("[questions.aspect]\nde = 'Was?'", "questions.aspect"),
+        ("[questions.aspect]\nxx = 'Was?'", "questions.aspect"),
         ("[options]\naspect = []", "options.aspect: give texts"),
         ("[[focus]]\npattern = '('\nfocus = ['a']", "focus 1: pattern: it is no regular expression"),
         ("[[focus]]\npattern = ''\nfocus = ['a']", "focus 1: pattern: it is empty"),

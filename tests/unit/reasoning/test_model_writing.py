@@ -8,9 +8,11 @@ from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import (
     Context,
     Draft,
+    Findings,
     Plan,
     QuestionAnalysis,
     QuestionKind,
+    SectionPlan,
     Support,
 )
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict, row
@@ -223,3 +225,57 @@ async def test_the_answer_is_the_one_the_report_was_written_with_or_the_rules() 
     without = draft.model_copy(update={"paragraphs": (body,)})
     assert await reasoner_of(model).conclude(without) == await ExtractiveReasoner().conclude(without)
     assert model.requests == []
+
+
+def _settled(*titles: str) -> Findings:
+    plan = Plan(research_title="T", sections=tuple(SectionPlan(title=title) for title in titles))
+    return findings_of(plan=plan, brief=brief_of().model_copy(update={"has_settled_plan": True}))
+
+
+async def test_sections_that_a_user_settled_are_demanded_and_asked_for_again_where_one_is_left_out() -> None:
+    answer = "Harbour 1 cost €3.4 million [E1].\n\n"
+    price, noise = "## What is the price\n\nIt cost €3.4 million [E1].\n\n", "## Noise\n\nHarbour 2 is loud [E2].\n"
+    model = Scripted([answer + price, answer + price + noise])
+    written = await reasoner_of(model).draft(_settled("What is the price?", "Noise"))
+    assert "exactly the planned ones, with their titles and in their order" in model.requests[0].text
+    assert len(model.requests) == 2
+    assert "in this order: What is the price?; Noise" in model.requests[1].turns[-1].text
+    assert [one.section for one in written] == ["abstract", "What is the price?", "Noise"]
+
+
+async def test_a_plan_that_nobody_looked_at_stays_advice() -> None:
+    model = Scripted(["Harbour 1 cost €3.4 million [E1].\n\n## Other\n\nHarbour 2 cost €6.4 million [E2].\n"])
+    await reasoner_of(model).draft(_settled("Price", "Noise").model_copy(update={"brief": brief_of()}))
+    assert "take them, merge them or leave them out" in model.requests[0].text
+    assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "text"),
+    [
+        (
+            "de",
+            "German",
+            "Der Umbau des Hafens 1 kostete am 1. März 2024 rund 3,4 Mio. Euro und z. B. die Kai war teuer",
+        ),
+        ("ja", "Japanese", "港1の改修には2024年に340万ユーロの費用がかかったことが報告書に記されている"),
+        ("und", "the language of the question", "Uosto 1 rekonstrukcija 2024 metais kainavo 3,4 milijono eurų"),
+    ],
+)
+async def test_a_report_is_written_in_the_language_of_the_question(language: str, name: str, text: str) -> None:
+    stop = "。" if language == "ja" else "."
+    model = Scripted([f"{text} [E1]{stop}\n\n## Titel\n\n{text} [E2]{stop}\n"])
+    written = await reasoner_of(model).draft(findings_of(work_of(language=language)))
+    assert f"Language of the report: {name}" in model.requests[0].text
+    assert f"in {name}, from the passages" in model.requests[0].text
+    assert len(model.requests) == 1
+    assert [[each.text for each in one.sentences] for one in written] == [[f"{text}{stop}"]] * 2
+
+
+async def test_a_report_in_another_language_than_the_questions_is_asked_for_again() -> None:
+    english = "The retrofit of the harbour cost about €3.4 million, and it was paid by the city [E1]."
+    german = "Der Umbau des Hafens kostete rund 3,4 Mio. Euro, und er wurde von der Stadt bezahlt [E1]."
+    model = Scripted([english, german])
+    written = await reasoner_of(model).draft(findings_of(work_of(language="de")))
+    assert [request.turns[-1].text for request in model.requests[1:] if "wrong language" in request.turns[-1].text]
+    assert written[0].sentences[0].text.startswith("Der Umbau")

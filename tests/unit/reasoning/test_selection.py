@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.reasoning.rules.question.sections import LANGUAGES, aspect_of, aspect_title, aspects
+from deep_research.messages.language import LANGUAGES
+from deep_research.reasoning.rules.question.sections import aspect_of, aspect_title, aspects
 from deep_research.reasoning.rules.quoting.relevance import Weights
 from deep_research.reasoning.rules.quoting.selection import (
     Interest,

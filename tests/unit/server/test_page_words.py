@@ -4,8 +4,9 @@ import re
 
 import pytest
 
+from deep_research.messages.language import LANGUAGES
 from deep_research.messages.words import placeholders
-from deep_research.server.page.language import LANGUAGES, accepted_language, page_words
+from deep_research.server.page.language import accepted_language, page_words
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -121,3 +121,8 @@ def test_time_grows_with_the_text_not_with_its_square():
     small = min(seconds(unit * 2_000) for _ in range(3))
     # Twenty times the text: a quadratic splitter would take four hundred times as long.
     assert min(seconds(unit * 40_000) for _ in range(2)) < 120 * small
+
+
+def test_german_ordinals_and_abbreviations_end_no_sentence() -> None:
+    first = "Am 1. März und im 3. Quartal kostete es z. B. 3 Mio. Euro bzw. mehr."
+    assert sentences(f"{first} Das war viel.") == [first, "Das war viel."]

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from deep_research.evidence.passage import Evidence
+from deep_research.messages.language import UNKNOWN
 from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.about import cuts_of, limits_of, models_that_wrote, unread_of, wording_of
 from deep_research.pipeline.context import StageContext
@@ -16,7 +17,7 @@ from deep_research.pipeline.fan_out import both
 from deep_research.pipeline.figures import figure_files, figure_record, images_of, with_figures
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.missing_figures import left_out
-from deep_research.pipeline.outcome import findings_from, unanswered
+from deep_research.pipeline.outcome import findings_from, outcomes_of, unanswered
 from deep_research.pipeline.passages import cited_passages, contexts_of
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.retrieval import Account, Health, health_of, title_of
@@ -208,7 +209,7 @@ def _chapters(
             if fresh := tuple(each for each in unsaid if not support or support & {*each.evidence}):
                 left.append(paragraph.model_copy(update={"sentences": fresh}))
         # A section that was asked for stands, even where the abstract says all of it.
-        if left or (own and not is_short and (findings.brief.has_own_focus or not support)):
+        if left or (own and not is_short and (findings.settled_titles or not support)):
             chapters.append(Chapter(title=title, paragraphs=tuple(left or own[: 1 if support else None])))
     if not chapters and not conclusion.abstract:
         return (note("abstract", words("nothing.report")),), []
@@ -276,9 +277,15 @@ def _legend(report: Report, words: Words) -> tuple[Paragraph, ...]:
 
 
 def _unread(brief: Brief, words: Words, *, has_model: bool) -> tuple[str, ...]:
-    """Say that rules cannot read the language of the question."""
+    """Say that rules cannot read the language of the question, and that they do not write the report's."""
+    if has_model:
+        return ()
     is_ours = detect_language(brief.question).startswith(("en", "zh"))
-    return () if has_model or is_ours else (words("nothing.third_language"),)
+    is_worded = brief.language[:2] in ("en", "zh")
+    return (
+        *(() if is_ours else (words("nothing.third_language"),)),
+        *(() if is_worded else (words("nothing.untranslated"),)),
+    )
 
 
 async def _counted(paragraphs: Sequence[Paragraph], words: Words, records: RunRecords) -> tuple[Paragraph, ...]:
@@ -340,7 +347,9 @@ def _foreign(
     titles = [
         source.title
         for source in citations.cited
-        if source.document in quoted and source.language and source.language[:2] != words.language[:2]
+        if source.document in quoted
+        and source.language[:2] not in ("", words.language[:2])
+        and words.language != UNKNOWN
     ]
     key = "limits.quoted_languages" if has_model else "limits.languages"
     return [words(key, titles=words("report.list_separator").join(titles))] if titles else []
@@ -384,7 +393,7 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
         contexts=contexts,
         left_out=left_out(evidence, [each for paragraph in drafted for each in paragraph.sentences]),
         titles=tuple([(await context.records.document(document)).title for document in documents]),
-        gaps=tuple(unanswered(given.get("outcomes", []), findings)),
+        gaps=tuple(unanswered(outcomes_of(given), findings)),
     )
     edited, disputed = await both(_edited(draft, sources, context), _disputed(findings, given, sources, context))
     body = settled(edited, sources)
@@ -454,18 +463,24 @@ def _changed(before: Sentence, after: Sequence[Sentence]) -> list[Sentence]:
 async def _with_quotes(
     body: Checked, drafted: Sequence[Paragraph], findings: Findings, sources: Sources, context: StageContext
 ) -> Checked:
-    """Return the body with quotations in the place of a planned section of which nothing could stand."""
+    """Return the body with quotations in the place of a planned section of which nothing could stand.
+
+    Sections that a user settled stand in their order; where nothing was found for one, it says so.
+    """
     told = {paragraph.section for paragraph in body.paragraphs if paragraph.kind in ("claim", "table")}
-    lost = {paragraph.section for paragraph in drafted} - told - {"abstract"}
-    if told - {"abstract"} and not lost & set(findings.plan.titles):
-        return body
-    quoted = await context.run.adapters.fallback.draft(findings)
-    wanted = [one for one in quoted if one.section in lost or not told - {"abstract"}]
-    if not wanted:
-        return body
-    checked = settled(await judged(wanted, sources, context.at("quoted")), sources)
-    order = list(dict.fromkeys((*(paragraph.section for paragraph in body.paragraphs), *findings.plan.titles)))
-    whole = sorted((*body.paragraphs, *checked.paragraphs), key=lambda one: order.index(one.section))
+    lost = {*(paragraph.section for paragraph in drafted), *findings.settled_titles} - told - {"abstract"}
+    is_empty = not told - {"abstract"}
+    quoted = await context.run.adapters.fallback.draft(findings) if is_empty or lost & set(findings.plan.titles) else ()
+    wanted = [one for one in quoted if one.section in lost or is_empty]
+    checked = settled(await judged(wanted, sources, context.at("quoted")), sources) if wanted else Checked()
+    found = [*body.paragraphs, *checked.paragraphs]
+    if found:
+        nothing = words_in(findings.brief.language)("nothing.section")
+        missing = set(findings.settled_titles) - {paragraph.section for paragraph in found}
+        found += [note(title, nothing) for title in missing]
+    sections = (*findings.settled_titles, *(paragraph.section for paragraph in found), *findings.plan.titles)
+    order = list(dict.fromkeys(("abstract", *sections)))
+    whole = sorted(found, key=lambda one: order.index(one.section))
     return Checked(paragraphs=tuple(whole), dropped=(*body.dropped, *checked.dropped))
 
 

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from deep_research.errors import UnusableAnswer
 from deep_research.llm.port import ChatModel, ModelReply, ModelRequest, Turn
+from deep_research.messages.language import language_name
 from deep_research.reasoning.model.answers import ModelAnswer, SomeAnswer, read_answer
 from deep_research.reasoning.model.prompting import (
     DRAFT_TAG,
@@ -20,16 +21,10 @@ from deep_research.reasoning.model.prompting import (
 )
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import Brief, SectionPlan
-from deep_research.request import Language
 
 Result = TypeVar("Result")
 # Returns what an answer holds (None: nothing), and what is wrong with it ("": nothing).
 Read = Callable[[ModelReply], tuple[Result | None, str]]
-LANGUAGES: dict[Language, str] = {
-    "en": "English",
-    "zh-Hans": "Simplified Chinese (简体中文)",
-    "zh-Hant": "Traditional Chinese (繁體中文)",
-}
 NONE = "(none)"
 # How many tokens of the user's and the model's own words a prompt repeats: the window belongs to the material.
 _MAX_QUESTION = 1_500
@@ -118,7 +113,7 @@ class ModelActs:
             "brief",
             question=fenced_question(brief.question),
             today=brief.today or NONE,
-            language=LANGUAGES[brief.language],
+            language=language_name(brief.language),
             notes=_notes(
                 ("Goal", brief.goal),
                 ("Sides to look at", "; ".join(brief.focus)),

@@ -6,9 +6,9 @@ Whether a judged question may be researched is decided by the same thresholds as
 import re
 from json import dumps
 
+from deep_research.messages.language import language_name
 from deep_research.messages.words import words_in
 from deep_research.reasoning.model.acts import (
-    LANGUAGES,
     NONE,
     ModelActs,
     fenced_question,
@@ -73,7 +73,7 @@ class PlanningByModel(ModelActs):
             unknown=", ".join(inquiry.unknown_terms) or NONE,
             focus="; ".join(inquiry.focus) or NONE,
             documents=listed([one.title for one in inquiry.held]),
-            language=LANGUAGES[inquiry.language],
+            language=language_name(inquiry.language),
         )
         answer = await self._data(_ASSESS, AssessAnswer, task, problem_of=_problem_of_assessment)
         return _assessment(answer, inquiry)
@@ -90,7 +90,7 @@ class PlanningByModel(ModelActs):
             sections=wanted,
             documents=fenced(SOURCE_TAG, fit("\n".join(held), _MAX_HELD)[0]) if held else NONE,
             sources=self._searched(),
-            language=LANGUAGES[brief.language],
+            language=language_name(brief.language),
         )
         shared = [self._brief(brief)]
         answer = await self._data(

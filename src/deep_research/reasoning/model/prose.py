@@ -9,11 +9,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from deep_research.messages.language import UNKNOWN
 from deep_research.reasoning.model.prompting import LABEL, TAGS
 from deep_research.report.paragraph import ListMark, Paragraph, Sentence, SentenceKind, row
 from deep_research.request import Language
 from deep_research.text.cleaning import clean_text
-from deep_research.text.script import detect_language, in_script
+from deep_research.text.script import DETECTED, detect_language, in_script
 from deep_research.text.sentences import split_sentences
 from deep_research.verify.particulars import dates_of, figures_of
 from deep_research.verify.references import find_references
@@ -83,16 +84,25 @@ class Prose(NamedTuple):
 
 
 def read_report(
-    text: str, labels: Mapping[str, str], *, language: Language, abstract: Collection[str] = (), is_cut: bool = False
+    text: str,
+    labels: Mapping[str, str],
+    *,
+    language: Language,
+    abstract: Collection[str] = (),
+    titles: Collection[str] = (),
+    is_cut: bool = False,
 ) -> Prose:
     """Return the paragraphs of a report; a mark that stands for no evidence is kept as it is, for the record.
 
     `labels` maps labels to evidence ids. What stands before the first heading, or under one named in `abstract`, is the
-    section `abstract`. `is_cut` says that the text ended at a limit: its last sentence is dropped where it has no end.
+    section `abstract`; one of `titles` is spelled as there. `is_cut` says that the text ended at a limit: its last
+    sentence is dropped where it has no end.
     """
     plain = _square(in_script(without_markup(text, _MARK), language), labels)
     marks = _Marks(labels, _MARK if _MARK.search(plain) or _TYPED_MARK.search(plain) else _BARE_MARK)
-    paragraphs = list(_paragraphs(_blocks(plain), marks, {name.casefold() for name in abstract}, language))
+    names = {_plain_name(title, language).casefold(): title for title in titles}
+    names |= dict.fromkeys((name.casefold() for name in abstract), "abstract")
+    paragraphs = list(_paragraphs(_blocks(plain), marks, names, language))
     if is_cut and paragraphs:
         last = paragraphs.pop()
         kept = last.sentences if _STOP.search(last.sentences[-1].text) else last.sentences[:-1]
@@ -152,7 +162,7 @@ def _blocks(text: str) -> list[_Block]:
 
 
 def _paragraphs(
-    blocks: list[_Block], marks: "_Marks", abstract: Collection[str], language: Language
+    blocks: list[_Block], marks: "_Marks", names: Mapping[str, str], language: Language
 ) -> Iterator[Paragraph]:
     section, lead = "abstract", ""
     for kind, lines in blocks:
@@ -161,7 +171,7 @@ def _paragraphs(
             if len(heading[1]) > 2:
                 lead = _name_of(title)
             elif len(heading[1]) == 2 and title:
-                section, lead = "abstract" if title.casefold() in abstract else title, ""
+                section, lead = names.get(title.casefold(), title), ""
         elif kind == "lead" and (bold := _BOLD_LINE.match(lines[0])):
             lead = _name_of(_plain_name(bold[1], language))
         elif kind == "table":
@@ -214,7 +224,11 @@ def _name_of(plain: str) -> str:
 
 def is_in_language(text: str, language: Language) -> bool:
     """Return whether a text is written in a language, as far as its length shows; scripts of Chinese count as one."""
-    return len(text) < _MIN_CHARS or detect_language(text)[:2] == language[:2]
+    if len(text) < _MIN_CHARS or language == UNKNOWN:
+        return True
+    found, wanted = detect_language(text)[:2], language[:2]
+    # What nobody can tell is only not what is well known.
+    return found == wanted or (wanted not in DETECTED and found not in ("en", "zh"))
 
 
 def _square(text: str, labels: Mapping[str, str]) -> str:

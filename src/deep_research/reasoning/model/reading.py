@@ -5,8 +5,9 @@ from itertools import accumulate
 
 from deep_research.errors import UnusableAnswer
 from deep_research.llm.tokens import tokens_at_most
+from deep_research.messages.language import language_name
 from deep_research.readers import PROMPT_INJECTION_FOUND
-from deep_research.reasoning.model.acts import LANGUAGES, NONE, ModelActs, listed, searched
+from deep_research.reasoning.model.acts import NONE, ModelActs, listed, searched
 from deep_research.reasoning.model.answers import (
     ExtractAnswer,
     ReflectAnswer,
@@ -125,7 +126,7 @@ class ReadingByModel(ModelActs):
             left=str(work.queries_left),
             asked=listed(work.asked),
             sources=_describe_sources(work),
-            language=LANGUAGES[work.brief.language],
+            language=language_name(work.brief.language),
         )
         head = [self._brief(work.brief), self._section_head(work.section)]
         # The tail's recitations are short; a prompt of their size is kept free for them.

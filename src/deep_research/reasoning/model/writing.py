@@ -8,8 +8,9 @@ from deep_research.errors import UnusableAnswer
 from deep_research.evidence.passage import Evidence
 from deep_research.in_thread import in_thread
 from deep_research.llm.port import ModelReply
+from deep_research.messages.language import language_name
 from deep_research.messages.words import words_in
-from deep_research.reasoning.model.acts import LANGUAGES, NONE, ModelActs, listed
+from deep_research.reasoning.model.acts import NONE, ModelActs, listed
 from deep_research.reasoning.model.answers import (
     ChartsAnswer,
     CodeAnswer,
@@ -109,7 +110,7 @@ _FORMS: dict[QuestionKind, str] = {
     "open": "The findings follow in the order of the question; what to do with them comes last, if it helps.",
 }
 # How long the answer at the start is.
-_OPENING = {"en": "100 to 180 words", "zh": "150 to 280 characters"}
+_OPENING, _OPENING_CHARACTERS = "100 to 180 words", "150 to 280 characters"
 
 
 class WritingByModel(ModelActs):
@@ -134,7 +135,7 @@ class WritingByModel(ModelActs):
             known="\n\n".join(numbered(known)),
             series="\n\n".join(numbered([_shown_series(spec, findings.contexts) for spec in series])),
             count=str(MAX_CHARTS),
-            language=LANGUAGES[findings.brief.language],
+            language=language_name(findings.brief.language),
         )
         act = _PROGRAMS if findings.has_sandbox else _CHARTS
         answer = await self._data(act, kind, task, shared=[self._brief(findings.brief)])
@@ -170,9 +171,11 @@ class WritingByModel(ModelActs):
         words = words_in(language)
         task = self._prompts.fill(
             "draft",
-            language=LANGUAGES[language],
+            language=language_name(language),
             length=_length(findings.words, language),
-            answer=_ANSWERS.get(brief.analysis.kind, _ANSWERS["open"]).format(opening=_OPENING[language[:2]]),
+            answer=_ANSWERS.get(brief.analysis.kind, _ANSWERS["open"]).format(
+                opening=_OPENING if _is_spaced(language) else _OPENING_CHARACTERS
+            ),
             form=_FORMS.get(brief.analysis.kind, _FORMS["open"]),
             sections=_sections(findings),
             open=words("report.gaps"),
@@ -183,13 +186,17 @@ class WritingByModel(ModelActs):
         room = min(room, self._context.share(_MATERIAL_SHARE))
         material = show_evidence(evidence, room=room, contexts=findings.contexts)
         request = self._context.request(_DRAFT, tail, shared=[*head, *material.blocks], left_out=material.left_out)
-        names = [words("report.abstract"), words("report.answer")]
+        names, settled = [words("report.abstract"), words("report.answer")], findings.settled_titles
 
         def read(reply: ModelReply) -> tuple[Prose | None, str]:
             is_cut = reply.stop in ("length", "loop")
-            prose = read_report(reply.text, material.labels, language=language, abstract=names, is_cut=is_cut)
+            prose = read_report(
+                reply.text, material.labels, language=language, abstract=names, titles=settled, is_cut=is_cut
+            )
             is_usable = prose.cited and is_in_language(reply.text, language)
-            return prose if is_usable else None, prose.problem
+            found = dict.fromkeys(paragraph.section for paragraph in prose.paragraphs if paragraph.section in settled)
+            unkept = "" if tuple(found) == settled else f"its sections must be, in this order: {'; '.join(settled)}"
+            return prose if is_usable else None, prose.problem or unkept
 
         return (await self._ask(request, read)).paragraphs
 
@@ -265,7 +272,7 @@ class WritingByModel(ModelActs):
                 [f"{number}: {_reason(sentence)}" for number, sentence in refused.items()], most=len(refused)
             ),
             left_out=", ".join(label for label, id_ in labels.items() if id_ in left_out) or NONE,
-            language=LANGUAGES[language],
+            language=language_name(language),
         )
         room = self._context.room(brief, task, max_tokens=_EDIT.max_tokens)
         material = show_evidence(draft.evidence, room=room, contexts=draft.contexts, only=needed)
@@ -282,7 +289,7 @@ class WritingByModel(ModelActs):
 
     async def recall(self, brief: Brief) -> str:
         """Tell what the model knows by itself; an address or a number in brackets in it would look like a source."""
-        task = self._task("recall", RecallAnswer, language=LANGUAGES[brief.language])
+        task = self._task("recall", RecallAnswer, language=language_name(brief.language))
         answer = await self._data(_RECALL, RecallAnswer, task, shared=[self._brief(brief)])
         return " ".join(_LIKE_A_SOURCE.sub("", answer.text).split())
 
@@ -321,23 +328,28 @@ def _controls(sentences: Sequence[Sentence], labels: Mapping[str, str], language
     for sentence in sentences:
         named = ", ".join(marks[id_] for id_ in sentence.evidence if id_ in marks)
         if sentence.kind == "finding" and not sentence.cells and named and len(found) < len(_ADDED["en"]):
-            added = in_script(_ADDED[language[:2]][len(found)], language)
+            added = in_script(_ADDED.get(language[:2], _ADDED["en"])[len(found)], language)
             found.append(f"{sentence.text.rstrip('.。:：')}{added} [{named}]")
     return found
 
 
 def _length(words: int, language: Language) -> str:
     """Return how long a report should be; Chinese says in two characters what English says in a word."""
-    count = f"{words} words" if language == "en" else f"{round(words * 1.8, -2):.0f} characters"
+    count = f"{words} words" if _is_spaced(language) else f"{round(words * 1.8, -2):.0f} characters"
     return f"about {count}, tables and lists included, marks not"
+
+
+def _is_spaced(language: Language) -> bool:
+    """Return whether a language has spaces between words, so that words can be counted."""
+    return language[:2] not in ("zh", "ja", "th")
 
 
 def _sections(findings: Findings) -> str:
     """Return which sections a report has: the user's own as they stand, others as a guide."""
     if has_short_outline(findings.brief, findings.plan.titles):
         return "only the planned one, with the few sentences that support the answer or limit it"
-    if findings.brief.has_own_focus:
-        return "exactly the planned ones, in their order"
+    if findings.settled_titles:
+        return "exactly the planned ones, with their titles and in their order, also where little or nothing was found"
     asked = "; one of them weighs the matter from two or three sides" if findings.is_weighed else ""
     return f"the planned ones as the answer needs them: take them, merge them or leave them out{asked}"
 

@@ -50,7 +50,7 @@ async def answer_run(run: str, answer: Answer, service: Service, who: Who) -> Ru
 
 @router.post("/{run}/focus")
 async def set_focus(run: str, focuses: Focuses, service: Service, who: Who) -> Run:
-    """Name what a run that waits should look at; it plans anew and asks nothing more about the question."""
+    """Name what a run should look at: it plans anew, and where it works, what has not begun follows."""
     return run_shape(await service.answer(run, {"focus": list(focuses.focus)}, who), service)
 
 

@@ -2,14 +2,14 @@
 
 from functools import cache
 from importlib.resources import files
-from typing import Final, get_args
+from typing import Final
 
 from fastapi import Request
 
+from deep_research.messages.language import LANGUAGES
 from deep_research.messages.words import Words, words_from
 from deep_research.request import Language
 
-LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 COOKIE: Final = "language"
 _TRADITIONAL = ("zh-hant", "zh-tw", "zh-hk", "zh-mo")
 

@@ -6,7 +6,8 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Form, Response
 from fastapi.responses import RedirectResponse
 
-from deep_research.server.page.language import COOKIE, LANGUAGES
+from deep_research.messages.language import LANGUAGES
+from deep_research.server.page.language import COOKIE
 from deep_research.server.page.views import THEME_COOKIE, THEMES
 
 router = APIRouter(include_in_schema=False)

@@ -7,9 +7,10 @@ from typing import Final
 from fastapi import Request, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from deep_research.messages.language import LANGUAGES
 from deep_research.messages.words import words_in
 from deep_research.server.page.compression import compressed
-from deep_research.server.page.language import LANGUAGES, language_of, page_words
+from deep_research.server.page.language import language_of, page_words
 from deep_research.server.page.static_files import static_address
 from deep_research.service.identity import Identity
 from deep_research.text.shortening import shortened

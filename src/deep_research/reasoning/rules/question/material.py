@@ -8,10 +8,11 @@ from functools import cache
 from pathlib import PurePosixPath
 
 from deep_research.corpus.port import Corpus
+from deep_research.messages.language import LANGUAGES
 from deep_research.messages.words import Words, words_in
 from deep_research.reasoning.rules.lexicon.question_words import CONTENTS, SUMMARY, WHAT_OF_IT, WORD
 from deep_research.reasoning.rules.question.phrases import phrases
-from deep_research.reasoning.rules.question.sections import LANGUAGES, aspect_title, aspects
+from deep_research.reasoning.rules.question.sections import aspect_title, aspects
 from deep_research.reasoning.rules.question.signals import (
     CUES,
     focus_names,

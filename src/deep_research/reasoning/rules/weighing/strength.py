@@ -18,7 +18,7 @@ from deep_research.verify.particulars import dates_of, figures_of
 # The best of each section first, then what others confirm or contradict.
 _MAX_FIRST, _MAX_SHOWN = 4, 6
 # A longer sentence makes no row.
-_MAX_LENGTH = {"en": 260, "zh-Hans": 110, "zh-Hant": 110}
+_MAX_LENGTH, _MAX_CHINESE = 260, 110
 _MAX_AGAINST = 2
 _NO_STATEMENTS = frozenset(("", "s", "min", "h", "day", "week", "month", "year"))
 # A source older than this says little about today.
@@ -124,7 +124,7 @@ def _table_claims(work: SectionWork, language: str, places: Mapping[str, str]) -
         for claim in ranked_claims([piece for piece in work.evidence if not piece.header], places)
         if claim.is_plain
         and claim.figure.unit not in _NO_STATEMENTS
-        and len(claim.sentence) <= _MAX_LENGTH[language]
+        and len(claim.sentence) <= (_MAX_CHINESE if language.startswith("zh") else _MAX_LENGTH)
         and stands_alone(claim.sentence)
     ]
 
