@@ -1,4 +1,4 @@
-"""The process in which binary formats and large texts are read: takes files from its standard input and answers until that ends.
+"""The process in which binary formats and large texts are read: takes files from its standard input until that ends.
 
 What it reads may crash it or take it over. It holds no keys, and its parent (`children.py`) takes what it says for
 data only.

@@ -1,4 +1,4 @@
-"""The processes that read binary formats and large texts: started when a file needs one, kept for the next file, replaced when lost.
+"""The processes that read binary formats and large texts: started when a file needs one, kept, replaced when lost.
 
 A file that takes too much memory or time, or that crashes its reader, costs a child and never this process.
 """

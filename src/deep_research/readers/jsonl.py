@@ -49,17 +49,17 @@ def read(raw: bytes, name: str) -> Reading:
 def _values(text: str) -> tuple[list[Json], list[str]]:
     """Return the objects of a file, from one array or from its lines, and what was left out."""
     whole = _parsed(text)
-    if whole is not None:
-        values = whole if isinstance(whole, list) else [whole]
-        count, broken = len(values), 0
-    else:
-        lines = [line for line in text.split("\n") if line.strip()]
-        values = [value for line in lines[:MAX_VALUES] if (value := _parsed(line)) is not None]
-        count, broken = len(lines), min(len(lines), MAX_VALUES) - len(values)
-    warnings = [f"{broken} lines are not JSON and were left out"] if broken else []
-    if count > MAX_VALUES:
-        warnings.append(f"only the first {MAX_VALUES} of {count} entries were looked at; split the file")
-    return values[:MAX_VALUES], warnings
+    entries: list[Json] = whole if isinstance(whole, list) else [whole]
+    if whole is None:
+        entries = [line for line in text.split("\n") if line.strip()]
+    values = [_parsed(str(entry)) if whole is None else entry for entry in entries[:MAX_VALUES]]
+    found: list[Json] = [value for value in values if value is not None]
+    warnings = []
+    if whole is None and len(found) < len(values):
+        warnings.append(f"{len(values) - len(found)} lines are not JSON and were left out")
+    if len(values) < len(entries):
+        warnings.append(f"only the first {MAX_VALUES} of {len(entries)} entries were looked at; split the file")
+    return found, warnings
 
 
 def _parsed(text: str) -> Json:

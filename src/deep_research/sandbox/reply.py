@@ -30,13 +30,13 @@ _ELEMENTS = frozenset(
 )
 _HREFS = ("href", "{http://www.w3.org/1999/xlink}href")
 _ATTRIBUTES = frozenset(
-    """id class style type version viewBox width height x y x1 y1 x2 y2 dx dy cx cy r rx ry fx fy d points transform rotate
-    preserveAspectRatio overflow offset opacity color display visibility gradientUnits gradientTransform spreadMethod
-    patternUnits patternContentUnits patternTransform clipPathUnits maskUnits filterUnits clip-path clip-rule mask filter fill
-    fill-opacity fill-rule stroke stroke-width stroke-opacity stroke-linecap stroke-linejoin stroke-dasharray
-    stroke-dashoffset stroke-miterlimit stop-color stop-opacity text-anchor dominant-baseline baseline-shift letter-spacing
-    font font-family font-size font-style font-weight font-stretch font-variant
-    {http://www.w3.org/XML/1998/namespace}space""".split()
+    """id class style type version viewBox width height x y x1 y1 x2 y2 dx dy cx cy r rx ry fx fy d points
+    transform rotate preserveAspectRatio overflow offset opacity color display visibility gradientUnits
+    gradientTransform spreadMethod patternUnits patternContentUnits patternTransform clipPathUnits maskUnits
+    filterUnits clip-path clip-rule mask filter fill fill-opacity fill-rule stroke stroke-width stroke-opacity
+    stroke-linecap stroke-linejoin stroke-dasharray stroke-dashoffset stroke-miterlimit stop-color stop-opacity
+    text-anchor dominant-baseline baseline-shift letter-spacing font font-family font-size font-style font-weight
+    font-stretch font-variant {http://www.w3.org/XML/1998/namespace}space""".split()
 ).union(_HREFS)
 _HEADER = '<?xml version="1.0" encoding="utf-8"?>\n'
 _DECLARATION = re.compile(r"^<\?xml\s[^?]*\?>")
@@ -105,7 +105,7 @@ def _harmless(svg: str) -> str:
     if root.tag != f"{_SVG}svg" or not all(map(_is_drawing, root.iter())):
         return ""
     etree.cleanup_namespaces(root)
-    return _HEADER + etree.tostring(root, encoding="unicode")
+    return f"{_HEADER}{etree.tostring(root, encoding='unicode')}"
 
 
 def _is_drawing(element: etree._Element) -> bool:

@@ -71,7 +71,7 @@ def test_what_matplotlib_draws_is_kept(fonttype):
     "svg",
     [
         SVG % '<metadata><svg onload="alert(1)"/></metadata>',
-        SVG % '<g><!-- <script>alert(1)</script> --></g>',
+        SVG % "<g><!-- <script>alert(1)</script> --></g>",
         "<!DOCTYPE svg [<!ATTLIST svg onload CDATA 'alert(1)'>]>" + SVG % "",
     ],
 )
