@@ -39,6 +39,7 @@ from deep_research.value import digest_of
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
+    # Without a referrer browsers name no origin for a form either, and the server could not tell it from a stranger's.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
