@@ -32,8 +32,11 @@ def canonical_json(data: object) -> str:
 
 
 def json_of(text: bytes | str) -> Json:
-    """Return the plain JSON data that a text spells."""
-    data: Json = json.loads(text)
+    """Return the plain JSON data that a text spells; `ValueError` where it spells none, or nests without end."""
+    try:
+        data: Json = json.loads(text)
+    except RecursionError as exc:
+        raise ValueError("The text nests too deeply.") from exc
     return data
 
 

@@ -193,6 +193,16 @@ def test_what_is_not_safe_to_unpack_is_refused(stranger: User, kind: str) -> Non
     assert [path.name for path in stranger.folder.parent.rglob("*")] == ["elsewhere", "x.zip"]
 
 
+def test_what_stands_beside_a_bundle_or_nests_without_end_is_refused(user: User, stranger: User) -> None:
+    raw = (user.folder / "bundle.zip").read_bytes()
+    for changed in (b"x" * 200 + raw, raw[:30] * 4 + raw, raw + b"x" * 200):
+        (stranger.folder / "x.zip").write_bytes(changed)
+        assert_explained(stranger.call("verify", "x.zip"), 65)
+    with zipfile.ZipFile(stranger.folder / "x.zip", "w") as archive:
+        archive.writestr("manifest.json", "[" * 200_000)
+    assert_explained(stranger.call("verify", "x.zip"), 65)
+
+
 def test_a_bundle_that_was_cut_off_is_refused(user: User, stranger: User) -> None:
     raw = (user.folder / "bundle.zip").read_bytes()
     for length in (0, 10, len(raw) // 2, len(raw) - 1):

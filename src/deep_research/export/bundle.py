@@ -39,6 +39,8 @@ _MAX_DIRECTORY_BYTES = 400 * MAX_ARCHIVE_ENTRIES
 _MAX_RATIO, _SMALL_BYTES = 300, 1_000_000
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _PIECE_BYTES = 1 << 16
+# The last record of a ZIP file.
+_END_MARK, _END_BYTES = b"PK\5\6", 22
 
 
 class _Member(Value):
@@ -162,6 +164,9 @@ def _unpacked(path: Path, folder: Path) -> dict[str, _Member]:
         with _Bounded(io.FileIO(path)) as file, zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
             _refuse_unsafe(path.name, entries)
+            file.seek(-len(archive.comment) - _END_BYTES, io.SEEK_END)
+            if (entries and entries[0].header_offset) or file.read(len(_END_MARK)) != _END_MARK:
+                raise InputError(f"{path.name} holds something before or behind the bundle; nothing was unpacked.")
             found, room = {}, MAX_BUNDLE_BYTES
             for entry in entries:
                 target = folder / entry.filename

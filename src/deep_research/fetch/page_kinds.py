@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from deep_research.errors import SourceError
 from deep_research.readers.html import Shown, shown_page
+from deep_research.readers.port import MAX_ELEMENTS
 from deep_research.text.folding import to_simplified
 
 PageKind = Literal[
@@ -116,6 +117,9 @@ class _Weighed(NamedTuple):
 
 def kind_of_page(raw: bytes, *, name: str) -> PageKind:
     """Return what kind of page some HTML is."""
+    if raw.count(b"<") > MAX_ELEMENTS:
+        # No error, wall or shell is as large, and to parse it here would take long.
+        return "article"
     try:
         shown = shown_page(raw, name)
     except SourceError:

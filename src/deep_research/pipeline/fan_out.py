@@ -1,10 +1,11 @@
 """Work on several items at once: results in the order of the items, one trail for each, nothing left running."""
 
 import asyncio
+import errno
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar, cast
 
-from deep_research.errors import DeepResearchError
+from deep_research.errors import CannotWrite, DeepResearchError
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.gap import GapKind
 
@@ -36,8 +37,19 @@ async def isolated(
     except DeepResearchError:
         raise
     except Exception as exc:
+        if stop := out_of_files(exc):
+            raise stop from exc
         await context.lost(kind, subject, unforeseen(exc))
         return otherwise
+
+
+def out_of_files(exc: BaseException | None) -> CannotWrite | None:
+    """Return what stops a run for now where too many files are open: it goes on later, as on a full disk."""
+    while exc is not None:
+        if isinstance(exc, OSError) and exc.errno in (errno.EMFILE, errno.ENFILE):
+            return CannotWrite("Too many files are open: end what holds them, or raise the limit (ulimit -n).")
+        exc = exc.__cause__ or exc.__context__
+    return None
 
 
 def unforeseen(exc: Exception) -> str:

@@ -21,7 +21,7 @@ from deep_research.pipeline.context import RunContext, StageContext
 from deep_research.pipeline.control import focus_changes
 from deep_research.pipeline.copies import find_copies
 from deep_research.pipeline.earlier import Earlier, nearest
-from deep_research.pipeline.fan_out import both, fan_out, isolated, together, unforeseen
+from deep_research.pipeline.fan_out import both, fan_out, isolated, out_of_files, together, unforeseen
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.outcome import SectionOutcome, outcomes_of, section_work, share_out, stop_of
@@ -77,6 +77,8 @@ class Nodes:
         except StopRun:
             raise
         except Exception as exc:
+            if stop := out_of_files(exc):
+                raise stop from exc
             await context.failed(stage, masked(str(exc)) if isinstance(exc, DeepResearchError) else unforeseen(exc))
             raise
         lost = [gap.reason for gap in context.gaps if gap.kind == "search" and not gap.budget]

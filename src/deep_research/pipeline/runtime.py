@@ -35,6 +35,7 @@ from deep_research.pipeline.clock import Clock, Stopwatch
 from deep_research.pipeline.context import RunContext
 from deep_research.pipeline.control import answer_run, cancel_run, is_answered
 from deep_research.pipeline.earlier import request_following
+from deep_research.pipeline.fan_out import out_of_files
 from deep_research.pipeline.folder import RunFolder, folder_of, with_files
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.graph import build_graph, recursion_limit
@@ -286,8 +287,11 @@ class AgentRuntime:
             await _leave(context.streaming, RunInterrupted())
             raise
         except Exception as exc:
-            if taken := exc if isinstance(exc, RunTaken) else await _leave(context.streaming, exc):
+            stop = None if isinstance(exc, StopRun) else out_of_files(exc)
+            if taken := exc if isinstance(exc, RunTaken) else await _leave(context.streaming, stop or exc):
                 raise taken from None
+            if stop:
+                raise stop from exc
             raise
 
     async def _run_graph(self, session: _Session, context: RunContext, given: DeepResearchState) -> _End:

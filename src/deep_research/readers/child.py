@@ -1,4 +1,4 @@
-"""The process in which binary formats are read: takes files from its standard input and answers until that ends.
+"""The process in which binary formats and large texts are read: takes files from its standard input until that ends.
 
 What it reads may crash it or take it over. It holds no keys, and its parent (`children.py`) takes what it says for
 data only.
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 from deep_research.errors import SourceError
+from deep_research.readers.finishing import finished
 from deep_research.readers.port import MAX_TEXT_BYTES, Reader
 
 # An address as a file's name may be long.
@@ -94,7 +95,7 @@ def _limit(task: Task) -> None:
 def _outcome(task: Task, raw: bytes) -> tuple[str, bytes]:
     try:
         reader = cast(Reader, import_module(task.module).read)
-        body = reader(raw, task.name).model_dump_json().encode()
+        body = finished(reader(raw, task.name), task.name).model_dump_json().encode()
         return ("read", body) if len(body) <= MAX_TEXT_BYTES else ("size", b"")
     except SourceError as exc:
         return "refused", str(exc).encode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""The processes that read binary formats: started when a file needs one, kept for the next file, replaced when lost.
+"""The processes that read binary formats and large texts: started when a file needs one, kept, replaced when lost.
 
 A file that takes too much memory or time, or that crashes its reader, costs a child and never this process.
 """
@@ -47,7 +47,7 @@ class _Answer(NamedTuple):
 
 
 def read_in_child(module: str, raw: bytes, name: str) -> Reading:
-    """Return what the `read` of a module gives, called in another process."""
+    """Return what the `read` of a module gives, called and finished in another process."""
     task = Task(module, name, MAX_MEMORY_BYTES, _CPU_S + len(raw) * _CPU_S_PER_MB // 1_000_000)
     outcome, body = _pool.answer(task, raw)
     if outcome == "read":

@@ -16,7 +16,7 @@ from deep_research.readers.hidden import drop_hidden
 from deep_research.readers.main_text import take_main_part, weight_of
 from deep_research.readers.page_facts import page_facts
 from deep_research.readers.pictures import pictures_of
-from deep_research.readers.port import HIDDEN_LEFT, Reading
+from deep_research.readers.port import HIDDEN_LEFT, MAX_ELEMENTS, Reading
 from deep_research.text.script import detect_language
 
 WHOLE_TAKEN = "no main text was found; the whole page was taken"
@@ -352,8 +352,6 @@ Extent = Literal["common", "large", "too large"]
 
 # Of 389 real pages the largest has 6,210 elements.
 _MAX_COMMON_ELEMENTS = 8_000
-# At this number trafilatura alone takes some five seconds.
-_MAX_ELEMENTS = 50_000
 _MAX_FILLED_CELLS = 200_000
 _MAX_ROW_CELLS = 2_000
 # Browsers take no wider spans, nor does trafilatura.
@@ -366,7 +364,7 @@ def extent_of(tree: html.HtmlElement) -> Extent:
     """Judge a page by its elements, and by the cells its tables have once they are filled up."""
     count = rows = widest = covered = 0
     for count, element in enumerate(tree.iter()):
-        if count > _MAX_ELEMENTS:
+        if count > MAX_ELEMENTS:
             return "too large"
         if element.tag == "tr":
             rows += 1

@@ -11,7 +11,7 @@ from deep_research.errors import SourceError
 from deep_research.readers.blocks import one_line
 from deep_research.readers.encoding import decode
 from deep_research.readers.messages import Message, moment, reading_of
-from deep_research.readers.port import Reading
+from deep_research.readers.port import MAX_MESSAGES, Reading
 from deep_research.value import Json, JsonObject
 
 # Spelled without case, "_" and "-"; the first that an object has is taken.
@@ -33,26 +33,33 @@ _ADDRESS = "address email emailaddress mail".split()
 _HEADERS = "headers header envelope metadata meta".split()
 _UNREAD = re.compile(r"passw|pwd|secret|token|apikey|credential|privatekey|hash|^(?:id|uuid|guid|type|kind|object)$")
 _MAX_DEPTH = 12
+# Beside messages an export lists people and channels.
+MAX_VALUES = 5 * MAX_MESSAGES
 _LONG_FIELD_CHARS = 80
 
 
 def read(raw: bytes, name: str) -> Reading:
     """Return the messages of an export, each in a place of its own; other objects as lines of their fields."""
-    values, broken = _values(decode(raw, name)[0])
+    values, warnings = _values(decode(raw, name)[0])
     if not values:
         raise SourceError(f"{name!r} is not JSON: no line of it can be read; export it again as JSON or JSON lines.")
-    warnings = (f"{broken} lines are not JSON and were left out",) if broken else ()
     return reading_of(_entries(values), warnings)
 
 
-def _values(text: str) -> tuple[list[Json], int]:
-    """Return the objects of a file, from one array or from its lines, and how many lines are none."""
+def _values(text: str) -> tuple[list[Json], list[str]]:
+    """Return the objects of a file, from one array or from its lines, and what was left out."""
     whole = _parsed(text)
-    if whole is not None:
-        return (whole if isinstance(whole, list) else [whole]), 0
-    lines = [line for line in text.split("\n") if line.strip()]
-    values: list[Json] = [value for line in lines if (value := _parsed(line)) is not None]
-    return values, len(lines) - len(values)
+    entries: list[Json] = whole if isinstance(whole, list) else [whole]
+    if whole is None:
+        entries = [line for line in text.split("\n") if line.strip()]
+    values = [_parsed(str(entry)) if whole is None else entry for entry in entries[:MAX_VALUES]]
+    found: list[Json] = [value for value in values if value is not None]
+    warnings = []
+    if whole is None and len(found) < len(values):
+        warnings.append(f"{len(values) - len(found)} lines are not JSON and were left out")
+    if len(values) < len(entries):
+        warnings.append(f"only the first {MAX_VALUES} of {len(entries)} entries were looked at; split the file")
+    return found, warnings
 
 
 def _parsed(text: str) -> Json:
@@ -69,11 +76,12 @@ def _entries(values: list[Json]) -> Iterator[Message]:
     names = {handle: name for value in values for handle, name in _full_names(value, 0)}
     others: list[Json] = []
     for value in values:
-        messages = list(_messages(value, "", 0))
-        for message in messages:
+        is_message = False
+        for message in _messages(value, "", 0):
+            is_message = True
             sender, channel = (names.get(each, each) for each in (message.sender, message.channel))
             yield message._replace(sender=sender, channel=channel)
-        if not messages:
+        if not is_message:
             others.append(value)
     for value in others:
         short, long = _fields(value)

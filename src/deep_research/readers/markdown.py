@@ -15,6 +15,7 @@ _FIELD = re.compile(r"^([A-Za-z_]+)[ \t]*:(.*)$", re.MULTILINE)
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t](.*)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
+_QUOTE = re.compile(r"^ {0,3}>(?:[ \t]{0,4}>)*[ \t]?")
 _DEFINITION = re.compile(r" {0,3}\[[^\]]+\]:[ \t]*\S+.*$")
 _INLINE = (
     (re.compile(r"!\[[^\[\]]*\](?:\((?:[^()\s]|\([^()]*\))*(?:[ \t]+\"[^\"]*\")?\)|\[[^\[\]]*\])"), ""),
@@ -23,6 +24,8 @@ _INLINE = (
     (re.compile(r"<(https?://[^<>\s]+)>"), r"\1"),
     (re.compile(r"</?[A-Za-z][^<>\n]*>"), ""),
 )
+# Without one of these, nothing of a line is markup within it.
+_MARK = re.compile(r"[\[<*~_`\\]")
 # The marks that open and close an emphasis of any length: looked for one after the other, each line is read once.
 _EMPHASIS = tuple(
     (mark, re.compile(opening), re.compile(closing))
@@ -64,6 +67,8 @@ def read(raw: bytes, name: str) -> Reading:
 
 def strip_inline(line: str) -> str:
     """Return one line without the marks of links, images, emphasis, code and escapes."""
+    if _MARK.search(line) is None:
+        return line.rstrip()
     for pattern, replacement in _INLINE:
         line = pattern.sub(replacement, line)
     for mark, opening, closing in _EMPHASIS:
@@ -126,7 +131,7 @@ def _strip_lines(lines: list[str]) -> tuple[list[str], list[tuple[int, str]]]:
         elif _DEFINITION.match(line):
             stripped.append("")
         else:
-            stripped.append(strip_inline(re.sub(r"^ {0,3}>(?:[ \t]{0,4}>)*[ \t]?", "", line)))
+            stripped.append(strip_inline(_QUOTE.sub("", line)))
     return stripped, headings
 
 

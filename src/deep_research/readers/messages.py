@@ -58,21 +58,19 @@ class _History:
 
 
 def reading_of(messages: Iterable[Message], warnings: Sequence[str]) -> Reading:
-    """Return messages as one text with a place for each; those past the limit are left out and counted."""
+    """Return messages as one text with a place for each; those past the limit are left out and not looked at."""
     blocks = BlockText()
     kept: list[Message] = []
-    left_out, hidden_left = 0, False
+    hidden_left = False
     history = _History()
     channel = ""
     for message in messages:
         if len(kept) == MAX_MESSAGES:
-            left_out += 1
-            continue
+            warnings = (*warnings, f"only the first {MAX_MESSAGES} messages were read; split the file")
+            break
         kept.append(message)
         hidden_left |= _add(blocks, message, len(kept), history, is_new_channel=message.channel != channel)
         channel = message.channel
-    if left_out:
-        warnings = (*warnings, f"only the first {MAX_MESSAGES} of {MAX_MESSAGES + left_out} messages were read")
     if hidden_left:
         warnings = (*warnings, HIDDEN_LEFT)
     authors = dict.fromkeys(filter(None, (_name_of(message.sender) for message in kept)))

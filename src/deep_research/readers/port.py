@@ -11,12 +11,14 @@ from deep_research.sources.document import Picture, Place
 from deep_research.value import Value
 
 MAX_FILE_BYTES = 100_000_000
-# What a binary file gives, with its places.
+# What a file gives that is read in a process of its own, with its places.
 MAX_TEXT_BYTES = 50_000_000
 MAX_PAGES = 2_000
 MAX_ARCHIVE_ENTRIES = 10_000
 MAX_ARCHIVE_BYTES = 300_000_000
 MAX_MESSAGES = 20_000
+# More elements of a page are not searched for its main text: trafilatura alone takes some five seconds for these.
+MAX_ELEMENTS = 50_000
 MAX_SHEETS, MAX_ROWS, MAX_COLUMNS = 100, 20_000, 200
 HIDDEN_LEFT = "it has too many style rules to follow them all; text that a browser hides may have been read"
 

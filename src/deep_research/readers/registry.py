@@ -11,23 +11,21 @@ from pathlib import PurePath
 from typing import NamedTuple, cast
 
 from deep_research.errors import SourceDamaged, SourceError
-from deep_research.readers.blocks import one_line
 from deep_research.readers.children import read_in_child
 from deep_research.readers.encoding import decode, in_utf8
+from deep_research.readers.finishing import cleaned, finished
 from deep_research.readers.port import MAX_FILE_BYTES, Reader, Reading, failed
 from deep_research.readers.sniff import sniff
 from deep_research.readers.versions import EXTRACTOR_VERSIONS, extractor_of
-from deep_research.sources.document import Place
-from deep_research.text.cleaning import clean_with_offsets
-from deep_research.text.prompt_injection import find_prompt_injection
-from deep_research.text.script import detect_language
 
-PROMPT_INJECTION_FOUND = "it holds text that reads like orders to an AI, which is treated as text and never followed"
-_FACTS = ("title", "author", "published", "canonical", "language")
+# A text file above this is read in another process, which has limits of time and memory.
+MAX_BYTES_HERE = 1_000_000
 
 
 class FileFormat(NamedTuple):
     """A format that can be read. Modules load on first use, those of binary formats in a process of their own.
+
+    Large text files are read there too.
 
     `module` has the format's `read`; not given, it is the reader of this name here.
     """
@@ -39,12 +37,13 @@ class FileFormat(NamedTuple):
     module: str = ""
 
     def read(self, raw: bytes, name: str, media_type: str) -> Reading:
-        """Return what the format's module gives."""
+        """Return what the format's module gives, finished."""
         module = self.module or f"deep_research.readers.{self.name}"
-        if not self.is_text:
-            return read_in_child(module, raw, name)
-        reader = cast(Reader, import_module(module).read)
-        return reader(in_utf8(raw, media_type), name)
+        raw = in_utf8(raw, media_type) if self.is_text else raw
+        if not self.is_text or len(raw) > MAX_BYTES_HERE:
+            # What a child says is cleaned again: the file may have taken it over.
+            return cleaned(read_in_child(module, raw, name))
+        return finished(cast(Reader, import_module(module).read)(raw, name), name)
 
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
@@ -123,38 +122,13 @@ def _read(raw: bytes, name: str, media_type: str) -> Reading:
     named = _format_by_name(name, media_type)
     file_format = _format_by_content(raw, name, named)
     reading = file_format.read(raw, name, media_type)
-    reading = _cleaned(reading.model_copy(update={"title": reading.title or PurePath(name).stem}))
     if not reading.text.strip():
         raise SourceError(f"{name!r} holds no text; remove it or save it again with its content.")
     warnings = reading.warnings
     if named is not None and named.name != file_format.name:
         warnings = (f"named like {named.name}, but it holds {file_format.name} and was read as that", *warnings)
-    if find_prompt_injection(f"{reading.title}\n\n{reading.text}"):
-        warnings = (*warnings, PROMPT_INJECTION_FOUND)
-    return reading.model_copy(
-        update={
-            "language": reading.language or detect_language(reading.text),
-            "extractor": reading.extractor or extractor_of(file_format.name),
-            "warnings": warnings,
-        }
-    )
-
-
-def _cleaned(reading: Reading) -> Reading:
-    """Return a reading without control characters and invisible signs, its places moved along with the text."""
-    places = reading.places
-    offsets = [offset for place in places for offset in (place.start, place.end)]
-    labels = [one_line(place.label) for place in places]
-    text, moved = clean_with_offsets(reading.text, offsets)
-    if moved != offsets or labels != [place.label for place in places]:
-        spans = zip(moved[::2], moved[1::2], strict=True)
-        places = tuple(
-            Place(kind=place.kind, label=label, start=start, end=end)
-            for place, label, (start, end) in zip(places, labels, spans, strict=True)
-        )
-    facts = {fact: one_line(getattr(reading, fact)) for fact in _FACTS}
-    warnings = tuple(map(one_line, reading.warnings))
-    return reading.model_copy(update={"text": text, "places": places, "warnings": warnings, **facts})
+    extractor = reading.extractor or extractor_of(file_format.name)
+    return reading.model_copy(update={"extractor": extractor, "warnings": warnings})
 
 
 def _format_by_name(name: str, media_type: str) -> FileFormat | None:

@@ -19,7 +19,7 @@ EXTRACTOR_VERSIONS = {
     "eml": 3,
     "mbox": 3,
     "epub": 2,
-    "jsonl": 4,
+    "jsonl": 5,
 }
 # The packages that find the text of a format: another version of one is another extractor.
 _PACKAGES = {

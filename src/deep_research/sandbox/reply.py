@@ -21,15 +21,30 @@ _MAX_PICTURE_BYTES = 8 * 1024 * 1024
 _MAX_PIXELS_A_SIDE = 10_000
 _MAX_ERROR_CHARS = 4_000
 _SIGNATURE, _FIRST_CHUNK = b"\x89PNG\r\n\x1a\n", b"\x00\x00\x00\rIHDR"
-# What matplotlib writes.
+# What matplotlib writes, beside metadata, which are dropped.
+_SVG = "{http://www.w3.org/2000/svg}"
 _ELEMENTS = frozenset(
-    """svg g defs path use text tspan style rect circle line polyline polygon clipPath linearGradient radialGradient
-    stop image pattern mask filter symbol title desc metadata RDF Work type date format creator Agent""".split()
+    f"{_SVG}{name}"
+    for name in """svg g defs path use text tspan style rect circle line polyline polygon clipPath linearGradient
+    radialGradient stop image pattern mask filter symbol title desc""".split()
 )
+_HREFS = ("href", "{http://www.w3.org/1999/xlink}href")
+_ATTRIBUTES = frozenset(
+    """id class style type version viewBox width height x y x1 y1 x2 y2 dx dy cx cy r rx ry fx fy d points
+    transform rotate preserveAspectRatio overflow offset opacity color display visibility gradientUnits
+    gradientTransform spreadMethod patternUnits patternContentUnits patternTransform clipPathUnits maskUnits
+    filterUnits clip-path clip-rule mask filter fill fill-opacity fill-rule stroke stroke-width stroke-opacity
+    stroke-linecap stroke-linejoin stroke-dasharray stroke-dashoffset stroke-miterlimit stop-color stop-opacity
+    text-anchor dominant-baseline baseline-shift letter-spacing font font-family font-size font-style font-weight
+    font-stretch font-variant {http://www.w3.org/XML/1998/namespace}space""".split()
+).union(_HREFS)
+_HEADER = '<?xml version="1.0" encoding="utf-8"?>\n'
 _DECLARATION = re.compile(r"^<\?xml\s[^?]*\?>")
-_OWN_PLACE = re.compile(r"#|data:image/png;base64,")
-# Of styles, what would fetch something.
-_FETCHING = re.compile(r"url\s*\(\s*[\"']?(?!\s*#)|@import|expression\s*\(|\\", re.IGNORECASE)
+_OWN_PLACE = re.compile(r"\s*(?:#.*|data:image/png;base64,[A-Za-z0-9+/=\s]*)")
+# Values and styles hold no function but these, no escape, rule or comment: nothing that could fetch.
+_FUNCTION = re.compile(r"([\w-]+)\s*\((\s*[\"']?\s*#)?")
+_FUNCTIONS = frozenset("rgb rgba hsl hsla matrix translate rotate scale skewx skewy".split())
+_ESCAPING = re.compile(r"[\\@]|/\*")
 
 
 def execution_of(answer: JsonObject) -> Execution:
@@ -53,10 +68,10 @@ def execution_of(answer: JsonObject) -> Execution:
         raise _failed("The code gave back something that is no chart.", printed)
     if not execution.figures:
         raise _failed("The code drew no figure.", printed)
-    for png, svg in zip(execution.figures, execution.svgs, strict=True):
-        if not (_is_png(png) and _is_harmless(svg)):
-            raise _failed("The code gave back a picture that cannot be used.", printed)
-    return execution
+    svgs = tuple(map(_harmless, execution.svgs))
+    if not (all(svgs) and all(map(_is_png, execution.figures))):
+        raise _failed("The code gave back a picture that cannot be used.", printed)
+    return execution.model_copy(update={"svgs": svgs})
 
 
 def _failed(reason: str, printed: str) -> SourceError:
@@ -74,28 +89,39 @@ def _is_png(encoded: str) -> bool:
     return all(0 < side <= _MAX_PIXELS_A_SIDE for side in sides) and b"IEND" in picture[-12:]
 
 
-def _is_harmless(svg: str) -> bool:
-    """Return whether a picture holds drawing only: no scripts, no handlers, no addresses but places in itself."""
+def _harmless(svg: str) -> str:
+    """Return a picture with its drawing only, written anew; "" for one that holds anything else.
+
+    Comments, metadata and the document type are left out: browsers take handlers from the latter too.
+    """
     if len(svg) > _MAX_PICTURE_BYTES or "<!ENTITY" in svg or "<?" in _DECLARATION.sub("", svg):
-        return False
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+        return ""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
     try:
         root = etree.fromstring(svg.encode(), parser)
     except (etree.XMLSyntaxError, ValueError):
+        return ""
+    etree.strip_elements(root, f"{_SVG}metadata", with_tail=False)
+    if root.tag != f"{_SVG}svg" or not all(map(_is_drawing, root.iter())):
+        return ""
+    etree.cleanup_namespaces(root)
+    return f"{_HEADER}{etree.tostring(root, encoding='unicode')}"
+
+
+def _is_drawing(element: etree._Element) -> bool:
+    if element.tag not in _ELEMENTS or not _ATTRIBUTES.issuperset(element.attrib):
         return False
-    if etree.QName(root).localname != "svg":
-        return False
-    for element in root.iter():
-        if element.tag is etree.Comment:
-            continue
-        if not isinstance(element.tag, str) or etree.QName(element).localname not in _ELEMENTS:
+    addresses = [value for name, value in element.attrib.items() if name in _HREFS]
+    values = [value for name, value in element.attrib.items() if name not in _HREFS]
+    if element.tag == f"{_SVG}style":
+        if len(element):
             return False
-        if _FETCHING.search(element.text or "") and etree.QName(element).localname == "style":
-            return False
-        in_metadata = any(etree.QName(above).localname == "metadata" for above in element.iterancestors())
-        for name, value in element.attrib.items():
-            key = etree.QName(name).localname.lower()
-            is_address = key in ("href", "src") and not _OWN_PLACE.match(value.strip())
-            if not in_metadata and (key.startswith("on") or is_address or _FETCHING.search(value)):
-                return False
-    return True
+        values.append(element.text or "")
+    return all(map(_OWN_PLACE.fullmatch, addresses)) and all(map(_fetches_nothing, values))
+
+
+def _fetches_nothing(value: str) -> bool:
+    functions = ((found[1].lower(), found[2]) for found in _FUNCTION.finditer(value))
+    return not _ESCAPING.search(value) and all(
+        name in _FUNCTIONS or (name == "url" and own_place) for name, own_place in functions
+    )

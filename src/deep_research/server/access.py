@@ -8,6 +8,7 @@ browsers name in Origin or Sec-Fetch-Site and no script can change; and it must 
 
 import hmac
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from urllib.parse import quote
@@ -25,7 +26,7 @@ from deep_research.server.origin import (
     is_own_page,
     is_proven_own_page,
 )
-from deep_research.server.problems import error_response, problem_response
+from deep_research.server.problems import error_response, problem_response, words_for
 from deep_research.server.route_policy import audited, needed_scope
 from deep_research.service.accounts import Accounts
 from deep_research.service.audit_log import AuditLog
@@ -38,11 +39,15 @@ from deep_research.value import digest_of
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
+    # Without a referrer browsers name no origin for a form either, and the server could not tell it from a stranger's.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 }
+# Requests of one account that are answered at the same time, streams of events among them.
+MAX_AT_ONCE = 100
 # A stream looks so often whether whoever reads it still may.
 _LOOK_AGAIN_S = 1.0
 
@@ -59,6 +64,7 @@ class AccessMiddleware:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
         self._settings = settings
+        self._under_way: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; there are no web sockets here."""
@@ -88,10 +94,18 @@ class AccessMiddleware:
             return
         scope.setdefault("state", {}).update(connection=connection, identity=identity)
         sent = _CheckedSend(send, find if identity is not None else None)
+        user = identity.user if identity is not None else ""
+        if self._under_way[user] >= MAX_AT_ONCE:
+            detail = words_for(Request(scope))("fault.too_many_requests", count=MAX_AT_ONCE)
+            await problem_response(HTTPStatus.TOO_MANY_REQUESTS, detail)(scope, receive, send)
+            return
+        self._under_way[user] += 1
         try:
             await self._app(scope, receive, sent.send)
         except _NoLongerAllowed:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            self._under_way[user] -= 1
         await _record(service.audit, scope, sent.status, identity)
 
     def _refusal(self, connection: Connection, scope: Scope) -> Response | None:

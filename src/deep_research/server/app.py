@@ -52,7 +52,10 @@ def create_app(settings: Settings, *, at_once: int | None = None) -> FastAPI:
             async with mcp.serving_mcp(app, service):
                 yield
 
-    app = FastAPI(title="Deep Research", version=version("deep-research"), lifespan=serving, redoc_url=None)
+    # The framework's own pages of the interface load scripts from elsewhere.
+    app = FastAPI(
+        title="Deep Research", version=version("deep-research"), lifespan=serving, docs_url=None, redoc_url=None
+    )
     app.state.settings = settings
     app.state.metrics = metrics = Metrics()
     add_problem_details(app)

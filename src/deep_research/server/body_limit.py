@@ -1,5 +1,6 @@
-"""Requests that are too large are refused before they are read; uploads have limits of their own."""
+"""Requests that are too large or come too slowly are refused; uploads have limits of their own."""
 
+import asyncio
 import re
 from http import HTTPStatus
 
@@ -10,6 +11,8 @@ from deep_research.server.problems import problem_response, words_for
 
 # More than the longest question with the longest conversation before it, however it is spelled in JSON.
 MAX_BYTES = 2_000_000
+# For a body of that size; the head of a request has a limit of its own (server/listening.py).
+_BODY_S = 60.0
 _UPLOADS = re.compile(r"/api/collections/[^/]+/files/?")
 
 
@@ -32,10 +35,20 @@ class BodyLimitMiddleware:
             await problem_response(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)(scope, receive, send)
             return
         left = self._limit
+        until: float | None = None
+        is_whole = False
 
         async def counted() -> Message:
-            nonlocal left
-            message = await receive()
+            nonlocal left, until, is_whole
+            until = until or asyncio.get_running_loop().time() + _BODY_S
+            try:
+                # What comes after the body is the end of the connection: a stream waits for it as long as it lasts.
+                async with asyncio.timeout_at(None if is_whole else until):
+                    message = await receive()
+            except TimeoutError:
+                slow = words_for(request)("fault.body_too_slow", seconds=int(_BODY_S))
+                raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, slow, {"Connection": "close"}) from None
+            is_whole = not message.get("more_body", False)
             left -= len(message.get("body", b""))
             if left < 0:
                 # FastAPI lets this one through while it reads a body.

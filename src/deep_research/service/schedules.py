@@ -128,6 +128,9 @@ class Schedules:
                 raise UsageError().with_message("fault.bad_webhook", reason=exc) from exc
         if new.email and not (self._settings.smtp_host and self._settings.smtp_from):
             raise UsageError().with_message("fault.no_mail")
+        domain = new.email[new.email.rfind("@") :]
+        if new.email and "admin" not in who.scopes and not {new.email, domain} & set(self._settings.mail_recipients):
+            raise UsageError().with_message("fault.mail_refused", address=new.email)
         research = NewRun.model_validate(
             {name: getattr(new, name) for name in NewRun.model_fields}
             | {"assume": True, "confirm_plan": False, "interactive": False}

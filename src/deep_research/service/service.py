@@ -114,7 +114,7 @@ class ResearchService:
 
     async def create(self, new: NewRun, who: Identity, *, key: str = "") -> RunRow:
         """Make a run and begin with it; the same request under the same key is the same run."""
-        settings, request = await self._asked(new, who)
+        settings, request = await self.request_of(new, who)
         processor = processor_from(settings)
         try:
             run = await reserved_run(self.database, key, new, who.user) if key else ""
@@ -129,7 +129,7 @@ class ResearchService:
             await self.worker.submit(row)
         return await self.store.get_run(row.id)
 
-    async def _asked(self, new: NewRun, who: Identity) -> tuple[Settings, ResearchRequest]:
+    async def request_of(self, new: NewRun, who: Identity) -> tuple[Settings, ResearchRequest]:
         """Return what somebody asked for, with the folder and the earlier run that they may name."""
         docs = None if new.documents is None else await self.documents.folder_of(new.documents, who)
         earlier = await self.get(new.follow, who) if new.follow else None
@@ -160,7 +160,7 @@ class ResearchService:
 
     async def estimate(self, new: NewRun, who: Identity) -> Estimate:
         """Return what a request may take, before anything is spent."""
-        settings, request = await self._asked(new, who)
+        settings, request = await self.request_of(new, who)
         processor = processor_from(settings)
         try:
             return estimate_of(request, processor.adapters.models)

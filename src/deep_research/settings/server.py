@@ -64,4 +64,9 @@ class ServerSettings(BaseModel):
     )
     smtp_user: str = Field(default="", description="Account at the mail server; not set, none is used.")
     smtp_password: Key = Field(default=None, description="Password of the account at the mail server.")
+    mail_recipients: tuple[str, ...] = Field(
+        default=(),
+        description="Mail addresses, or domains as `@example.org`, that schedules of accounts without the scope admin "
+        "may write to.",
+    )
     smtp_from: MailAddress | None = Field(default=None, description="Mail address that notifications come from.")

@@ -5,12 +5,11 @@ The report is taken apart: its blocks, which of them must be cited, its markers 
 granted: a line that cannot be read is named, not skipped.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -337,7 +336,7 @@ def _read_sources(path: Path, broken: list[str]) -> dict[int, ShippedSource]:
     if not text.strip():
         return {}
     try:
-        listed = json.loads(text)
+        listed: Any = json_of(text)
         return {int(number): ShippedSource.model_validate(source) for number, source in listed.items()}
     except (ValueError, AttributeError):
         broken.append(path.name)

@@ -3,6 +3,7 @@
 import pytest
 
 from deep_research.fetch.page_kinds import kind_of_page, kind_of_text
+from tests.support.cpu import at_most_cpu_s
 from tests.unit.fetch.wall_pages import ARTICLES, WALLS
 
 
@@ -65,3 +66,8 @@ def test_a_line_of_text_that_tells_an_error_is_recognised(body: bytes, kind: str
 )
 def test_other_text_passes(body: bytes) -> None:
     assert kind_of_text(body) == "article"
+
+
+def test_a_page_with_more_elements_than_any_wall_is_not_taken_apart():
+    with at_most_cpu_s(1):
+        assert kind_of_page(b"<html><body>" + b"<p>x" * 1_000_000, name="a.html") == "article"

@@ -1,13 +1,14 @@
 """Work on several items at once: results in order, a scope and a trail for each, nothing left running."""
 
 import asyncio
+import errno
 from typing import Any, cast
 
 import pytest
 
-from deep_research.errors import StageFailed
+from deep_research.errors import CannotWrite, StageFailed
 from deep_research.pipeline.context import RunContext, StageContext
-from deep_research.pipeline.fan_out import fan_out
+from deep_research.pipeline.fan_out import fan_out, isolated, out_of_files
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.journal import Trail
 from deep_research.pipeline.scope import Scope
@@ -98,3 +99,15 @@ async def test_a_caller_that_is_cancelled_leaves_nothing_running():
     with pytest.raises(asyncio.CancelledError):
         await task
     assert sorted(ended) == [1, 2]
+
+
+async def test_a_full_table_of_files_stops_a_run_like_a_full_disk_and_costs_it_nothing():
+    async def work() -> None:
+        try:
+            raise OSError(errno.EMFILE, "Too many open files")
+        except OSError as exc:
+            raise RuntimeError from exc
+
+    with pytest.raises(CannotWrite, match="Too many files are open"):
+        await isolated(work(), None, "page", "a", _context())
+    assert out_of_files(OSError(errno.EACCES, "")) is None

@@ -116,11 +116,20 @@ def test_halves_of_characters_and_control_codes_do_not_get_into_the_text():
     assert reading.text == "## S\n\nFrom: A\n\nCosts fell."
 
 
-def test_messages_past_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch):
+def test_messages_past_the_limit_are_left_out_aloud(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("deep_research.readers.messages.MAX_MESSAGES", 2)
     reading = read(lines(*[MAIL] * 5), name="mail.jsonl")
     assert len(messages(reading)) == 2
-    assert reading.warnings == ("only the first 2 of 5 messages were read",)
+    assert reading.warnings == ("only the first 2 messages were read; split the file",)
+
+
+@pytest.mark.parametrize("is_array", [True, False])
+def test_entries_past_the_limit_are_not_looked_at(is_array: bool, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("deep_research.readers.jsonl.MAX_VALUES", 2)
+    raw = json.dumps([MAIL] * 5).encode() if is_array else lines(*[MAIL] * 5)
+    reading = read(raw, name="mail.jsonl")
+    assert len(messages(reading)) == 2
+    assert reading.warnings == ("only the first 2 of 5 entries were looked at; split the file",)
 
 
 def test_an_email_is_decoded_and_its_attachments_are_named():

@@ -24,6 +24,8 @@ async def list_schedules(service: Service, who: Who) -> ScheduleList:
 @router.post("", status_code=201)
 async def create_schedule(new: NewSchedule, service: Service, who: Who) -> Schedule:
     """Have a question researched now and then again and again."""
+    # What it names must be there now, and this account's.
+    await service.request_of(new, who)
     made = await service.schedules.add(new, who)
     service.wake()
     return made

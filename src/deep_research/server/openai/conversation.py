@@ -30,7 +30,7 @@ from deep_research.value import JsonObject
 _MARK = re.compile(r"\b([0-9a-f]{32})\b(?:\D{1,20}(\d{1,3}))?\s*$|\b([0-9a-f]{32})\b")
 _MARKED_LINES = 3
 # What may be said of a run beside its question, its context and its depth.
-_NO_OPTIONS = ("question", "context", "depth", "follow")
+_NO_OPTIONS = ("question", "context", "depth")
 _MAX_REMEMBERED = 1_000
 
 
@@ -118,8 +118,8 @@ class Conversations:
     def _new_run(self, asked: Asked, question: str, said: Sequence[Message], follow: str | None = None) -> NewRun:
         context = "\n\n".join(message.text.strip() for message in said)[-MAX_CONTEXT_CHARS:]
         options = {name: value for name, value in asked.options.items() if name not in _NO_OPTIONS}
-        given = {"question": question, "context": context, "depth": MODELS[asked.model], "follow": follow}
-        return NewRun.model_validate(options | given)
+        given = {"question": question, "context": context, "depth": MODELS[asked.model]}
+        return NewRun.model_validate({"follow": follow} | options | given)
 
     async def _begun(self, new: NewRun, who: Identity) -> Turn:
         named = json.dumps([who.user, new.model_dump(mode="json")], sort_keys=True)

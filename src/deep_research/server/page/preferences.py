@@ -28,6 +28,9 @@ async def prefer(
 
 def own_address(address: str) -> str:
     """Return an address of this server, the first page where another one is named."""
-    parts = urlsplit(address.replace("\\", "/"))
+    try:
+        parts = urlsplit(address.replace("\\", "/"))
+    except ValueError:
+        return "/"
     is_ours = not parts.scheme and not parts.netloc and parts.path.startswith("/") and not parts.path.startswith("//")
     return parts.path + (f"?{parts.query}" if parts.query else "") if is_ours else "/"

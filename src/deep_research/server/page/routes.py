@@ -3,6 +3,7 @@
 from fastapi import APIRouter
 
 from deep_research.server.page import (
+    api_reference,
     documents,
     history,
     new_research,
@@ -20,5 +21,6 @@ router.include_router(history.router)
 router.include_router(report.router)
 router.include_router(run_view.router)
 router.include_router(settings.router)
+router.include_router(api_reference.router)
 router.include_router(preferences.router)
 router.include_router(sign_in.router)

@@ -54,7 +54,6 @@ async def static_file(version: str, name: str, request: Request) -> Response:
     headers = {
         "Cache-Control": _FOREVER if version == _version() else "no-cache",
         "ETag": tag,
-        "X-Content-Type-Options": "nosniff",
     }
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)

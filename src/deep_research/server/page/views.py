@@ -23,10 +23,6 @@ HEADERS: Final = {
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
         "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
-    "X-Content-Type-Options": "nosniff",
-    # Without a referrer browsers name no origin for a form either, and the server could not tell it from a stranger's.
-    "Referrer-Policy": "same-origin",
-    "Cache-Control": "no-store",
 }
 # Where views are found in the navigation: path, key of the word, name of the icon.
 NAVIGATION: Final = (
