@@ -50,7 +50,7 @@ WORDS = {
     in\s(?:the|all|any)\s(?:reports?|answers?) in\s(?:its|their)\splace""",
     # What is to be told, and what is not.
     "tell": """states? says? write answer reply respond claim conclude declare report mentions? stress affirm assert add
-    include contain output begin put""",
+    include contain output begin put use""",
     "give": """give report state write use present list quote cite show display put describe name treat regard call
     portray rank""",
     "given": "given reported stated quoted cited described presented written treated shown named called listed used",
@@ -317,6 +317,8 @@ def _exclusive(lists: Mapping[str, str]) -> Iterator[str]:
     yield rf"\b(?:cite|use|quote|trust|rely on|refer to) only (?:this|our) {source}\b"
     yield rf"\bonly this {source} (?:may|must|should) be (?:cit|us|quot)ed\b|\bcorrect answer to any\b"
     yield rf"\b(?:treat|regard|consider) this {source} as the (?:only|sole)\b|\bthe answer to give is\b"
+    yield rf"^(?:for|to) (?:all |any )?(?:AI|{lists['writer']})(?: readers?)? ?:"
+    yield r"\bthe only acceptable (?:figure|answer)\b"
     yield rf"\b(?:discard|{omit})(?: all| any| the| to)? other {source}\b|\bnot use any other {source}\b"
     yield rf"{begin}(?:refuse to answer|summari[sz]e this {lists['page']} as)\b"
     yield rf"{begin}you (?:must|have to|should) (?:not cite|say that(?! you))\b"
@@ -413,7 +415,8 @@ def _is_dictated(sentence: str, grammar: Grammar) -> bool:
     writer = grammar.writer.search(sentence)
     if not writer and not grammar.asked.search(sentence):
         return False
-    order = grammar.dictated.search(sentence, writer.start() if writer else 0)
+    # A Chinese order may begin before the one it speaks to.
+    order = grammar.dictated.search(sentence, max(0, writer.start() - len("请 ")) if writer else 0)
     # Between the two, somebody else may be the one who is told.
     until = order.end() if order and writer else len(sentence)
     return bool(order) and not grammar.people.search(sentence, writer.end() if writer else 0, until)
