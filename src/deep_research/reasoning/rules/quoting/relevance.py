@@ -172,7 +172,9 @@ def is_subject(word: str, question: str) -> bool:
     if place is None:
         return False
     before, after = place[1] or "the", place[2]
-    is_last = not question[place.end() :].startswith(" ") or (after in ENGLISH and after not in _AFTER_VERB)
+    is_last = not question[place.end() :].startswith(" ") or (
+        after not in _AFTER_VERB and (after in ENGLISH or aspect_terms().issuperset(analyze(after)))
+    )
     return is_last and (before.lower() in _BEFORE_NOUN or (word.endswith("s") and before not in ("it", "he", "she")))
 
 
