@@ -35,7 +35,7 @@ UNITS = _spellings({
     "CNY": "yuan, rmb, cny, 元, 人民币", "JPY": "yen, 日元", "HKD": "港元", "TWD": "新台币",
     "%": "%, percent, per cent", "pp": "percentage points, percentage point, pp, 个百分点", "bp": "basis points, bps",
     "x": "times, x, ×, fold, 倍", "kg": "kg, kilograms, 公斤, 千克", "g": "g, grams, 克", "mg": "mg, 毫克",
-    "t": "t, tons, tonnes, ton, tonne, 吨, 公吨", "lb": "lb, lbs, pounds",
+    "t": "t, tons, tonnes, ton, tonne, 吨, 公吨", "lb": "lb, lbs, pounds", "斤": "斤, 市斤", "台斤": "台斤",
     "km": "km, kilometers, kilometres, 公里, 千米", "m": "m, meters, metres, 米", "cm": "cm, 厘米", "mm": "mm, 毫米",
     "nm": "nm, 纳米", "mi": "miles", "ha": "hectares, 公顷", "亩": "亩",
     "m²": "m², square metres, square meters, 平方米", "m³": "m³, cubic metres, cubic meters, 立方米",
@@ -74,7 +74,7 @@ _QUANTITY = re.compile(
 _CHINESE = re.compile(
     rf"百分之(?P<share>[{_NUMERALS}]+(?:点[{_NUMERALS}]+)?|{_NUMBER})"
     rf"|(?<![第{_NUMERALS}\d])(?P<numeral>[{_NUMERALS}]+)"
-    r"(?P<unit>倍|成(?![为立功本员长])|个百分点|美元|欧元|元|吨|人(?!工)|家(?!庭)|公里|小时|天(?!然))"
+    r"(?P<unit>倍|成(?![为立功本员长])|个百分点|美元|欧元|元|吨|斤|人(?!工)|家(?!庭)|公里|小时|天(?!然))"
 )
 _NAMING = re.compile(
     r"(?:\b(?:fig(?:ure)?s?|tables?|sections?|chapters?|eqs?|equations?|no|nos|phase|step|page|pp?|vol|version|item|type"
@@ -83,11 +83,16 @@ _NAMING = re.compile(
 )
 
 
+# Beside these, pounds are money.
+_MONEY = re.compile(
+    r"(?i)£|sterling|\b(?:costs?|pa(?:y|id|ys|yment)|prices?|budget|fees?|rent|wages?|salar(?:y|ies)|spen[dt]|earn\w*"
+    r"|sold for|worth|fund\w*|grants?|debts?|loans?|tax\w*|revenue|profits?|turnover|invest\w*|donat\w*|fined?)\b"
+)
 # Units of one kind, each in the least of them.
 _BASES: dict[str, tuple[str, float]] = {
     unit: (sizes.split()[0], float(size))
     for sizes in (
-        "mg 1 g 1e3 kg 1e6 t 1e9", "mm 1 cm 10 m 1e3 km 1e6", "kW 1 MW 1e3 GW 1e6 TW 1e9",
+        "mg 1 g 1e3 lb 453592.37 斤 5e5 台斤 6e5 kg 1e6 t 1e9", "mm 1 cm 10 m 1e3 km 1e6", "kW 1 MW 1e3 GW 1e6 TW 1e9",
         "kWh 1 MWh 1e3 GWh 1e6 TWh 1e9", "ms 1 s 1e3 min 6e4 h 3.6e6 day 8.64e7 week 6.048e8", "month 1 year 12",
         "MB 1 GB 1e3 TB 1e6", "ml 1 L 1e3", "m² 1 亩 666.667 ha 1e4 km² 1e6",
     )
@@ -156,6 +161,10 @@ def _quantities_of(match: re.Match[str], text: str) -> list[Quantity]:
     if scale_word and scale_word.lower() in LOOSE_SCALES and not currency and not scale_word.isupper():
         factor, unit = 1.0, unit or UNITS.get(scale_word.lower(), "")
         end = match.end("scale") if unit else match.end("upper" if match["upper"] else "number")
+    if unit == "斤" and to_simplified(text) != text:
+        unit = "台斤"
+    if unit_word == "pounds" and (factor >= SCALES["million"] or _MONEY.search(text)):
+        unit = "GBP"
     if currency:
         unit = CURRENCY_SIGNS[currency.strip().upper()]
     sign = -1.0 if match["sign"] == "-" else 1.0

@@ -63,3 +63,25 @@ def test_a_name_in_a_column_is_a_word_of_its_own() -> None:
     table = "| Month | kWh |\n| --- | --- |\n| Mar | 1 |\n| Apr | 2 |\n"
     assert beside_in_columns("Who are the fire marshals?", [table]) == ((), ())
     assert beside_in_columns("How much was it in Mar?", [table]) == (("mar",), ("apr",))
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("How much did the bridge weigh?", "The bridge weighed 900 tonnes."),
+        ("How much time did the repair take?", "The repair took three weeks of time."),
+        ("What is the hourly rate of the mechanic?", "The hourly rate of the mechanic is €45."),
+        ("What was the exchange rate of the euro?", "The exchange rate of the euro was 1.08."),
+        ("Which firm built the bridge?", "Nordbau AG built the bridge."),
+        ("修复花了多少时间？", "修复花了3周时间。"),
+        ("欧元的汇率是多少？", "欧元的汇率是7.8。"),
+        ("歐元的匯率是多少？", "歐元的匯率是7.8。"),
+        ("哪家公司建造了大桥？", "临江路桥公司建造了大桥。"),
+    ],
+)
+def test_what_is_asked_for_is_read_by_the_words_beside_it(question: str, told: str) -> None:
+    assert is_met(question, told)
+
+
+def test_a_person_is_no_firm() -> None:
+    assert not is_met("Which firm built the bridge?", "Mr Karl Berg had built the bridge.")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from deep_research.corpus.folder import FolderCorpus
+from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.question.analysis import analyze_question
 from deep_research.reasoning.rules.question.queries import MAX_WORDS
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
@@ -129,3 +130,39 @@ async def test_documents_in_the_language_of_the_question_are_searched_by_all_its
     finally:
         await corpus.close()
     assert "tea" in first.query
+
+
+MIXED = {
+    "halden.md": "# Halden Bay\n\nThe Harbour Heat retrofit of Halden Bay cost 146.2 million euros in total.\n",
+    "fees.md": "# Tariffs\n\nThe tariff of the heat network is 11 cents for each unit of heat.\n",
+    "青岚.md": "# 青岚市海绵城市改造\n\n青岚市（Qinglan）海绵城市改造工程累计完成投资48.6亿元。\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "title"),
+    [
+        ("How much did the sponge city works of Qinglan cost?", "en", "青岚市海绵城市改造"),
+        ("雾港核电站改造花了多少钱？", "zh-Hans", "Halden Bay"),
+    ],
+)
+async def test_an_unanswered_question_names_the_documents_in_another_language(
+    tmp_path: Path, question: str, language: Language, title: str
+) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for name, text in MIXED.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "第二.md").write_text("# 雾港\n\n雾港渔业产量稳定。\n", encoding="utf-8")
+    corpus = FolderCorpus(folder, index=tmp_path / "corpus.db")
+    await corpus.refresh()
+    try:
+        reasoner, brief = ExtractiveReasoner(corpus), asked(question).model_copy(update={"language": language})
+        plan = await reasoner.plan(brief)
+        said = await reasoner.conclude(Draft(brief=brief, plan=plan, paragraphs=()))
+    finally:
+        await corpus.close()
+    [line] = said.unanswered
+    assert not said.is_answered
+    assert title in line
+    assert line.startswith(words_in(language)("nothing.other_language", titles="\0").partition("\0")[0])

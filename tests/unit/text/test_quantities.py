@@ -102,3 +102,19 @@ def test_spans_point_at_what_was_read(text: str):
     spans += [(found.start, found.end, found.raw) for found in find_dates(text)]
     for start, end, raw in spans:
         assert text[start:end] == raw != ""
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "base"),
+    [
+        ("The repair cost 300 pounds.", "GBP", (300.0, "GBP")),
+        ("It raised 5 million pounds in May.", "GBP", (5_000_000.0, "GBP")),
+        ("The calf weighed 90 pounds at birth.", "lb", (40_823_313.3, "mg")),
+        ("每亩收茶20斤。", "斤", (10_000_000.0, "mg")),
+        ("每畝收茶20斤。", "台斤", (12_000_000.0, "mg")),
+        ("收茶二十斤。", "斤", (10_000_000.0, "mg")),
+    ],
+)
+def test_a_unit_of_two_meanings_is_read_by_what_stands_beside_it(text: str, unit: str, base: tuple[float, str]) -> None:
+    [found] = find_quantities(text)
+    assert (found.unit, found.in_base_unit) == (unit, base)

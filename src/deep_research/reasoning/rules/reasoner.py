@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from deep_research.corpus.port import Corpus, Listed
+from deep_research.corpus.port import Corpus, Listed, PassageHit
 from deep_research.in_thread import in_thread
 from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.question.analysis import (
@@ -38,7 +38,14 @@ from deep_research.reasoning.rules.quoting.drafting import (
     within_room,
     worths_for,
 )
-from deep_research.reasoning.rules.quoting.relevance import Weights, document_relevance, surface_words, terms_of, weigh
+from deep_research.reasoning.rules.quoting.relevance import (
+    Weights,
+    document_relevance,
+    is_subject,
+    surface_words,
+    terms_of,
+    weigh,
+)
 from deep_research.reasoning.rules.quoting.selection import (
     UNITS_A_DOCUMENT,
     Candidate,
@@ -91,6 +98,8 @@ from deep_research.text.shortening import shortened
 
 # "How loud is it" asks for a figure, which sources give without the word.
 _AUXILIARY = "is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|might|must|may"
+# Of the documents in other languages, so many are named.
+_MAX_NAMED = 5
 _DEGREE = re.compile(rf"\bhow (?!(?:{_AUXILIARY}|to)\b)(\w+) (?:{_AUXILIARY})\b", re.IGNORECASE)
 # How many passages a plan looks at.
 _PLAN_PASSAGES = 60
@@ -416,6 +425,8 @@ class ExtractiveReasoner:
             asked = " ".join(draft.brief.analysis.parts) or question
             answer = answer_of(draft, parts, beside_in_columns(asked, (hit.text for hit in found)))
             unheld = await self._not_held(" ".join(draft.brief.analysis.names), draft)
+            if not answer.is_answered and not await self._is_foreign(draft.brief):
+                unheld = await self._in_other_languages(draft.brief, found) or unheld
             return answer.model_copy(update={"unanswered": unheld})
         analysis = draft.brief.analysis
         # Of a question in a language that rules cannot read, little is shown.
@@ -428,6 +439,14 @@ class ExtractiveReasoner:
             is_answered=bool(draft.evidence),
             unanswered=await self._not_held(asked, draft),
         )
+
+    async def _in_other_languages(self, brief: Brief, found: Sequence[PassageHit]) -> Strings:
+        """Return a line that names documents in other languages than the question's, those that share words first."""
+        words, own = words_in(brief.language), detect_language(brief.question)[:2]
+        listed = [each.title for each in await self._contents() if each.language and each.language[:2] != own]
+        titles = dict.fromkeys([*(hit.title for hit in found if hit.title in listed), *listed])
+        named = words("report.list_separator").join(list(titles)[:_MAX_NAMED])
+        return (words("nothing.other_language", titles=named),) if named else ()
 
     async def _not_held(self, asked: str, draft: Draft) -> Strings:
         """Return a line that names what of the words asked for no source holds, if there is any.
@@ -444,7 +463,8 @@ class ExtractiveReasoner:
         # Of documents it is known what they do not hold; of the web, only what was found is known.
         kind, unknown = ("words", weights.unknown) if self._corpus else ("cited_words", missing if covered else ())
         idle = terms_of(*_DEGREE.findall(draft.brief.question))
-        unmet = surface_words(topic, [term for term in missing if term in unknown and term not in idle], known=covered)
+        lost = surface_words(topic, [term for term in missing if term in unknown and term not in idle], known=covered)
+        unmet = [word for word in lost if is_subject(word, asked)]
         return (words(f"nothing.{kind}", words=words("report.list_separator").join(unmet)),) if unmet else ()
 
 

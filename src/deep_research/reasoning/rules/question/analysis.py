@@ -70,13 +70,21 @@ _DIGITS = dict(
     )
 )
 _ASKS_FOR: dict[str, str] = {
-    "money": r"\bhow much (?:did|does|do|was|were|is|are|will|would|money|has|have)\b|\b(?:costs?|price|fee|budget|paid"
-    r"|spend|spent|salary|charge|rent|amount|worth)\b|多少(?:钱|元|费|英镑|美元|欧元|经费)|费用|花了|预算|(?<!评)价(?![值比])|成本|租金|金额|经费",
+    "money": r"\bhow much (?:did|does|do|was|were|is|are|will|would|money|has|have)\b"
+    r"(?!.*\b(?:weigh|lift|hold|carry|produce|generate|consume|use|grow|shrink|rise|fall|tonnes|tons|litres|liters|water|energy|time)\b)"
+    r"|\b(?:costs?|price|fee|budget|paid|spend|spent|salary|charge|rent|amount of money|worth)\b"
+    r"|\b(?:hourly|daily|day|nightly|room|freight|postal) rate\b"
+    r"|多少(?:钱|元|费|英镑|美元|欧元|经费)|费用|花了(?!.{0,6}(?:时间|小时|久|天|年|个月|水|电))|预算|(?<!评)价(?![值比])|成本|租金|金额|经费"
+    r"|(?:时薪|小时|每天|每晚).{0,2}费率",
+    # A rate may be a share, a price, a frequency or a speed.
+    "rate": r"\b(?:exchange|heart|pulse|flow|frame|sampling|data|bit|refresh|discharge|death|birth|breathing) rates?\b"
+    r"|\bat what rate\b|[汇匯心速功频费流码税]率|[速频]度|效率|分辨率",
     "share": r"\bwhat (?:share|percentage|proportion|fraction)\b|\brate\b|百分之几|比例|占比|率",
-    "duration": r"\bhow long\b|多久|多长时间|几(?:天|年|个月|小时|分钟)",
+    "duration": r"\bhow long\b|\bhow much time\b|多久|多少?长?时间|几(?:天|年|个月|小时|分钟)",
     "count": r"\bhow (?:many|much)\b|\bnumber of\b|多少|几(?:个|名|人|台|家|次|件|户|亩|箱)|数量",
     "date": r"\bwhen\b|\b(?:which|what) (?:date|day|year|month|time)\b|何时|什么时候|哪一?个?[天年月日]|几[月号点]",
-    "person": r"\bwho(?:m|se)?\b|\b(?:which|what) (?:firm|company|supplier)\b|谁|哪位|何人|什么人|哪[一]?家",
+    "organisation": r"\b(?:which|what) (?:firm|company|supplier|contractor|bank|agency|university)\b|哪一?家",
+    "person": r"\bwho(?:m|se)?\b|谁|哪位|何人|什么人",
     "place": r"\bwhere\b|\bwhich (?:town|city|place|room)\b|哪里|何处|在哪|什么地方",
 }
 

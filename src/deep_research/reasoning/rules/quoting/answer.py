@@ -80,8 +80,10 @@ _PERSON = re.compile(
     r"]"
     r"[一-龥]{1,2}(?=[、，。（(：:]|[一-龥]?(?:负责|签|主任|经理|医师|护理|老师|担任|提出|表示|说|报告|主持|接任|兼))"
 )
+_TITLED = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof)\.? [A-Z]\w+(?: [A-Z]\w+)?")
 _ORGANISATION = re.compile(
-    r"\b[A-Z]\w+ & [A-Z]\w+|\bby [A-Z]\w+|[一-龥A-Za-z]{2,}(?:公司|厂|院|局|所|社|行|部|会|店|场|站)"
+    r"\b[A-Z]\w+ & [A-Z]\w+|\bby [A-Z]\w+|\b[A-Z]\w+ (?:AG|SE|GmbH|Ltd|Inc|Corp|LLC|plc|SA|AB|AS|BV|Co|Group|Works)\b"
+    r"|[一-龥A-Za-z]{2,}(?:公司|厂|院|局|所|社|行|部|会|店|场|站)"
 )
 _PLACE = re.compile(r"\b(?:in|at|near|to|from) (?:the )?[A-Z][a-z]+|[在于位][一-龥]{2,8}[路街村镇县市区楼室厅库园山湾]")
 _DECIDED = re.compile(
@@ -246,7 +248,7 @@ class AnswerSought:
         opening = place.opening - place.headed if unit.header is None else frozenset()
         if not self._is_covered(held, opening, subjects, is_row=unit.header is not None):
             return False
-        if self.analysis.asks_for == "person":
+        if self.analysis.asks_for in ("person", "organisation"):
             return self._names_another(unit, subjects) and not self._is_unclear_row(unit)
         return self.analysis.asks_for not in _SURE_SORTS or (self.has_sort(unit) and not self._is_unclear_row(unit))
 
@@ -269,6 +271,8 @@ class AnswerSought:
         words = " ".join((*self.analysis.names, *self.analysis.parts)).split()
         for word in (*words, *subjects.asked, *subjects.others):
             text = text.replace(word, "")
+        if self.analysis.asks_for == "organisation":
+            text = _TITLED.sub("", text)
         return _PERSON.search(text) is not None or _ORGANISATION.search(text) is not None
 
     def _is_covered(self, held: frozenset[str], opening: frozenset[str], subjects: Subjects, *, is_row: bool) -> bool:
@@ -373,6 +377,8 @@ class AnswerSought:
                 return bool(dates - {*self.analysis.periods}) or _DAY.search(text) is not None
             case "person":
                 return _PERSON.search(text) is not None
+            case "organisation":
+                return _ORGANISATION.search(text) is not None
             case "place":
                 return _PLACE.search(text) is not None
         return False

@@ -15,6 +15,7 @@ from deep_research.reasoning.rules.question.sections import aspect_terms
 from deep_research.text.analyzer import CJK_CHARACTER, analyze, content_terms
 from deep_research.text.dates import find_dates, find_months
 from deep_research.text.folding import to_simplified
+from deep_research.text.stop_words import ENGLISH
 
 _QUIET = 0.3
 # What is told beside a part of a question counts so much.
@@ -146,6 +147,35 @@ def surface_words(question: str, terms: Iterable[str], *, known: Iterable[str] =
     lost = _places(simple, wanted) - _places(simple, known)
     marked = "".join(letter if at in lost and letter.isalnum() else " " for at, letter in enumerate(question))
     return list(dict.fromkeys([*spelled, *(word for word in marked.split() if len(word) > 1)]))
+
+
+# What is no noun by its end or its sense, and what stands before a noun.
+_NO_NOUN = re.compile(
+    r"(?i)(?:.{3,}(?:ed|ing|ly|able|ible|ful|less|ous|ive|ical?|ise|ize|ify|iest)|should|ought|better|worse|best|worst)$"
+    r"|(?:应该|应当|必须|可能|能够|需要|值得|显著|明显|具体|详细|真正|提高|降低|增加|减少|导致|采取|实现|进行|存在|面临|评价|认为)+$"
+    r"|[一个该这某其中年时着的所为因如可不位种门条场款岁].*|.*[何哪几什谁].*|.*(?:叫|于|时候|发生|使用|之一|的)$"
+)
+_AFTER_VERB = frozenset("the a an his her its their any me us them".split())
+_BEFORE_NOUN = frozenset(
+    """the a an of in on at for about with by from and or any no its his her their our my which what many these those
+    this that between into against than per""".split()
+)
+
+
+def is_subject(word: str, question: str) -> bool:
+    """Return whether a word of a question may be what it is about: a name, or by its place and form a noun."""
+    if _NO_NOUN.match(to_simplified(word)):
+        return False
+    if not word.isascii() or not word.islower():
+        return True
+    place = re.search(rf"(?:(\w+)\s+)?(?<![\w-]){re.escape(word)}(?![\w-])(?=\s*(\w*))", question)
+    if place is None:
+        return False
+    before, after = place[1] or "the", place[2]
+    is_last = not question[place.end() :].startswith(" ") or (
+        after not in _AFTER_VERB and (after in ENGLISH or aspect_terms().issuperset(analyze(after)))
+    )
+    return is_last and (before.lower() in _BEFORE_NOUN or (word.endswith("s") and before not in ("it", "he", "she")))
 
 
 def _places(text: str, terms: Iterable[str]) -> set[int]:
