@@ -13,8 +13,9 @@ from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
 from deep_research.text.quantities import UNITS, chinese_number
 
-# What a quantity may count by beside a unit: per cent, times as much, or, for "dozens", an order of magnitude.
-SHARE, TIMES, ORDER = "%", "x", "order"
+# What a quantity may count by beside a unit: per cent, times as much, for "dozens" an order of magnitude, and for "most"
+# the share that it is at least.
+SHARE, TIMES, ORDER, MOST = "%", "x", "order", "most"
 Values = tuple[tuple[float, str], ...]
 
 
@@ -53,9 +54,11 @@ _FEW = rf"(?:{_any_of(_ONES)}|\d{{1,3}})"
 _NUMBER = rf"(?:{_WORD})(?:(?:[\s-]|(?<=hundred)\sand\s|(?<=thousand)\sand\s)(?:{_WORD}))*"
 _UNIT = _any_of({word: word for word in UNITS if word.isascii() and len(word) > 2})
 _NO_SIDE = "(?<!first )(?<!second )(?<!latter )(?<!other )(?<!last )(?<!final )(?<!ern )(?<!-)"
+# "Twice the budget" is no count of two.
+_OF_IT = r"(?=\s(?:the|as|that|its|their|what|his|her|an?)\b)"
 _PLAIN = (
     rf"(?<!\d[\s-])(?<!\d)\b(?P<article>an?\s(?={_SCALE}))?(?P<number>{_NUMBER})(?P<and_half>\sand\sa\shalf)?"
-    rf"(?:\s(?P<scale>{_SCALE}))?(?:[\s-](?P<unit>{_UNIT}))?\b(?!-(?:first|second|third|[a-z]+th)\b)"
+    rf"(?:\s(?P<scale>{_SCALE}))?(?:[\s-](?P<unit>{_UNIT}))?\b(?!-(?:first|second|third|[a-z]+th)\b)(?P<of_it>{_OF_IT})?"
 )
 _PARTED = " ".join(_PARTS)
 _ABOUT = r"(?:by|nearly|about|almost|over|than|roughly|around)"
@@ -64,7 +67,8 @@ _DIGIT = "一二两三四五六七八九"
 _NO_ORDINAL = rf"(?<![第数几{_NUMERALS}\d])"
 _COUNTED = " ".join(_DIGIT + "十")
 # What Chinese counts with; 年 and 月 of a date, 年代, 世纪 and 年级 count nothing.
-_MEASURE = r"(?:[个名位周次项条座台辆所只件种套户例岁元吨]|人(?!工)|家(?!庭)|天(?!然)|年(?![代级])|公里|小时)"
+_PERIOD = r"个月|周(?!边|围|年)|天(?!然)|年(?![代级])|小时|分钟"
+_MEASURE = r"(?:[个名位次项条座台辆所只件种套户例岁元吨根间部届头艘份处]|人(?!工)|家(?!庭)|公里)"
 
 
 def _number(text: str) -> float:
@@ -111,9 +115,9 @@ def _plain(match: re.Match[str]) -> Values:
     value = _number(match["number"]) + (0.5 if match["and_half"] else 0)
     value *= _SCALES.get((match["scale"] or "").lower(), 1)
     unit = UNITS.get((match["unit"] or "").lower(), "")
-    if value == 1:  # an article or a pronoun
+    if value == 1 and unit in ("", "day"):  # an article or a pronoun; "one day" is some day
         return ()
-    return ((value, unit), (value, "")) if unit == TIMES else ((value, unit),)
+    return ((value, unit), (value, "")) if unit == TIMES and match["of_it"] is None else ((value, unit),)
 
 
 def _order(match: re.Match[str]) -> Values:
@@ -125,7 +129,8 @@ def _order(match: re.Match[str]) -> Values:
 def _chinese(match: re.Match[str]) -> Values:
     value = chinese_number(match["numeral"])
     is_vague = re.search(f"[{_DIGIT}]{{2}}", match["numeral"])  # 六七个
-    return () if is_vague or value == 1 else ((value, ""),)
+    unit = UNITS[match["unit"]] if match.groupdict().get("unit") else ""
+    return () if is_vague or (value == 1 and unit in ("", "day")) else ((value, unit),)
 
 
 def _chinese_times(match: re.Match[str]) -> Values:
@@ -169,7 +174,30 @@ _RULES: tuple[tuple[list[str], re.Pattern[str], Callable[[re.Match[str]], Values
             rf"\b(?P<times>{_any_of(_MULTIPLES)})(?:ed|ing|e\s(?:the|that|its|their))\b",
             lambda match: _multiple(_MULTIPLES[match["times"].lower()]),
         ),
+        ("twice", rf"\btwice\b{_OF_IT}", lambda _: _multiple(2)),
         ("twice", r"\btwice\b", lambda _: (*_multiple(2), (2, ""))),
+        # Half a year, a year and a half, for a year.
+        ("year 年", r"\bhalf\sa\syear\b|(?<!上)(?<!下)(?<!前)(?<!后)半年", lambda _: ((6, "month"),)),
+        ("year 年", r"\ba\syear\sand\sa\shalf\b|一年半", lambda _: ((18, "month"),)),
+        (
+            "for in",
+            r"\b(?:for|within|lasted|took)\san?\s(?P<unit>year|month|week|day|hour)\b",
+            lambda match: ((1, UNITS[match["unit"].lower()]),),
+        ),
+        # Scores of people, a handful of; most residents, the majority of, nearly all; but not the most expensive.
+        ("scores of", r"\bscores\sof\s(?!the\b|\d)", lambda _: ((20, ORDER),)),
+        ("handful", r"\bhandful\b", lambda _: ((2, ORDER),)),
+        (
+            "all every each 全 所有 绝大",
+            r"\b(?:nearly|almost|virtually|practically)\s(?:all|every|each)\b|几乎(?:所有|全部|全体)|绝大(?:多数|部分)",
+            lambda _: ((80, MOST),),
+        ),
+        (
+            "most majority 多数 大部分 大半",
+            r"(?<!the\s)(?<!at\s)\bmost\s(?:of\b|people\b|women\b|men\b|children\b|[a-z]+(?<!ou)(?<!s)s\b)"
+            r"|\bmajority\b|大多数|(?<![绝大])多数|(?<!绝)大部分|大半",
+            lambda _: ((50, MOST),),
+        ),
         ("fold", rf"\b(?P<times>{_any_of(_ONES)})-?fold\b", lambda match: _multiple(_ONES[match["times"].lower()])),
         # Dozens, hundreds of thousands, several hundred.
         (
@@ -192,7 +220,7 @@ _RULES: tuple[tuple[list[str], re.Pattern[str], Callable[[re.Match[str]], Values
         # 数十, 几百万, 上千; but not 人数十分.
         ("数 几 上 成", r"(?<![人次总分指参系函多少户件])[数几上成](?P<order>[十百千万亿]+)(?!分)", _chinese_order),
         # 三个, 二十多年, 一百零五, 十二万; but not 第三个, 一个, 三明治, 十分, 万一.
-        (_COUNTED, rf"{_NO_ORDINAL}(?P<numeral>[{_DIGIT}十][{_NUMERALS}]*)[多余]?(?={_MEASURE})", _chinese),
+        (_COUNTED, rf"{_NO_ORDINAL}(?P<numeral>[{_DIGIT}十][{_NUMERALS}]*)[多余]?(?=(?P<unit>{_PERIOD})|{_MEASURE})", _chinese),
         (
             "百 千 万 亿",
             rf"{_NO_ORDINAL}(?P<numeral>[{_DIGIT}][{_NUMERALS}]*[百千万亿][{_NUMERALS}]*|十[{_DIGIT}]?[万亿])",
@@ -204,7 +232,7 @@ _IN_A_SENTENCE = re.compile(r"[\w,，、]\s*$")
 _SPELLED = re.compile(rf"\b{_NUMBER}\b|[{_NUMERALS}]+", re.IGNORECASE)
 _IMPLYING = re.compile(rf"\b(?:{_any_of(_IMPLIED)})\b", re.IGNORECASE)
 _LOOSE_SHARE = re.compile(
-    rf"\b(?P<top>{_any_of(_ONES)}|\d+)\s(?:out\s)?of\s(?:the\s|every\s|all\s)?(?P<of>{_any_of(_ONES)}|\d+)\b",
+    rf"\b(?P<top>{_any_of(_ONES)}|\d+)\s(?:out\s)?of\s(?:the\s|every\s|all\s|its\s|their\s)?(?P<of>{_any_of(_ONES)}|\d+)\b",
     re.IGNORECASE,
 )
 

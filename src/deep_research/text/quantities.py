@@ -112,8 +112,13 @@ class Quantity(NamedTuple):
     @property
     def in_base_unit(self) -> tuple[float, str]:
         """Return the value and unit by which it compares with others: 1.5 km and 1,500 m are one."""
-        base, size = _BASES.get(self.unit, (self.unit, 1.0))
-        return float(f"{self.value * size:.12g}"), base
+        return in_base_unit(self.value, self.unit)
+
+
+def in_base_unit(value: float, unit: str) -> tuple[float, str]:
+    """Return a value in the least unit of its kind, and that unit."""
+    base, size = _BASES.get(unit, (unit, 1.0))
+    return float(f"{value * size:.12g}"), base
 
 
 # As with dates: the same sentences are looked at again and again.

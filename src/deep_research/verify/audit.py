@@ -15,8 +15,9 @@ from deep_research.text.script import detect_language
 from deep_research.value import Value
 from deep_research.verify.absence import stretches_about
 from deep_research.verify.cited_markdown import CitedReport, Statement, read_cited
-from deep_research.verify.nearest import MIN_TERMS, NEAR, RELATED, SAME, Near, Source, nearest, terms_of
-from deep_research.verify.objection import ObjectionKind, figure_against, objection_against
+from deep_research.verify.clauses import terms_of
+from deep_research.verify.nearest import MIN_TERMS, NEAR, RELATED, SAME, Near, Source, nearest
+from deep_research.verify.objection import Claim, ObjectionKind, amount_against, objection_against
 from deep_research.verify.particulars import dates_of, figures_of, split_figures
 from deep_research.verify.quote import find_quote, find_span, tokens_of
 
@@ -152,15 +153,20 @@ def _check(statement: Statement, listed: Mapping[int, Source | None], sources: S
     language = detect_language(statement.text)[:2]
     is_foreign = all(detect_language(source.text)[:2] != language for source in cited)
     near = [] if is_foreign else nearest(statement.text, cited)
-    found = figure_against(statement, near, cited) if is_foreign else objection_against(statement, near, cited)
+    check = amount_against if is_foreign else objection_against
+    found = check(_claim(statement), near, cited)
     elsewhere = _elsewhere(statement, others, near, is_refused=bool(found)) if found or not is_foreign else None
     if elsewhere:
         return fault("source" if statement.has_marker else "uncited", elsewhere.source.address, elsewhere)
     if found:
-        return fault(*found, near[0] if near else None)
+        return fault(found.kind, found.detail, near[0] if near else None)
     agrees = bool(near) and near[0].share >= RELATED and bool(figures_of(statement.text) or dates_of(statement.text))
     where = {"source": near[0].source.address, "passage": near[0].text} if near and near[0].share >= RELATED else {}
     return result.model_copy(update={"verdict": "agrees" if agrees else "undecided", **where})
+
+
+def _claim(statement: Statement) -> Claim:
+    return Claim(statement.text, before=statement.before, is_row=statement.kind == "row")
 
 
 def _elsewhere(
@@ -181,7 +187,7 @@ def _elsewhere(
         there = nearest(statement.text, [source])
         floor = max(NEAR, here) if is_refused else SAME
         is_nearer = bool(there) and there[0].share >= floor and there[0].alike > alike
-        if is_nearer and not objection_against(statement, there, [source]):
+        if is_nearer and not objection_against(_claim(statement), there, [source]):
             best = max(best, there[0], key=lambda each: each.share) if best else there[0]
     return best
 

@@ -4,11 +4,10 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
-from deep_research.text.analyzer import content_terms
-from deep_research.text.folding import to_simplified
 from deep_research.text.sentences import TextSpan
 from deep_research.text.tables import find_tables
 from deep_research.value import Value
+from deep_research.verify.clauses import terms_of
 from deep_research.verify.quote import whole_sentences
 
 # Of a statement's words, what a sentence of a source must hold to speak of the same, to be near it, or to be it.
@@ -48,6 +47,11 @@ class Source(Value):
             (span, terms_of(self.text[span.start : span.end]), headers.get(span.start, frozenset())) for span in spans
         ]
 
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """Return what it is about, with its title."""
+        return terms_of(self.about).union(*(terms for _, terms, _ in self.sentences))
+
 
 class Near(NamedTuple):
     """A sentence of a source, it with its neighbours, what share of a statement's terms it holds, and how alike the two
@@ -60,16 +64,12 @@ class Near(NamedTuple):
     share: float = 1.0
     alike: float = 1.0
     is_row: bool = False
+    span: tuple[int, int] = (0, 0)
 
     @property
     def is_same_subject(self) -> bool:
         """Return whether it speaks of just what the statement speaks of, so that another figure contradicts it."""
         return self.alike >= ALIKE or (self.is_row and self.share >= NEAR)
-
-
-def terms_of(text: str) -> frozenset[str]:
-    """Return what a text is about, in either script of Chinese, without its figures."""
-    return frozenset(term for term in content_terms(to_simplified(text)) if not any(map(str.isdigit, term)))
 
 
 def nearest(text: str, sources: Iterable[Source]) -> list[Near]:
@@ -90,5 +90,6 @@ def nearest(text: str, sources: Iterable[Source]) -> list[Near]:
             continue
         spans = [span] if is_row else [each[0] for each in source.sentences[max(0, at - 1) : at + 2]]
         around = source.text[spans[0].start : spans[-1].end]
-        near.append(Near(source, " ".join(source.text[span.start : span.end].split()), around, share, alike, is_row))
+        held = " ".join(source.text[span.start : span.end].split())
+        near.append(Near(source, held, around, share, alike, is_row, (span.start, span.end)))
     return near

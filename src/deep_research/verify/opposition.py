@@ -12,6 +12,7 @@ from itertools import pairwise, product
 from typing import NamedTuple
 
 from deep_research.text.analyzer import analyze, content_terms, stem
+from deep_research.verify.clauses import clauses_of
 from deep_research.verify.particulars import NEGATION_WORD, spell_negations
 
 # One word of each family is enough: English is compared by stems, Chinese by pairs of characters, simplified.
@@ -19,18 +20,18 @@ UP = """
     increase raise rise rose risen high higher elevate enhance promote improve stimulate upregulate activate induce
     more greater larger gain grow growth grew boost accelerate encourage positive positively longer strengthen
     strong expand better facilitate exceed above susceptible augment restore benefit profit surplus success
-    effective efficient accurate win majority sensitive worsen
+    effective efficient accurate win majority sensitive worsen climb soar surge jump widen
     增加 增长 上升 提高 提升 升高 上涨 扩大 增强 促进 改善 加快 加速 超过 高于 多于 大于 优于 好于 最高 最大 最多
-    较高 更高 更多 增幅 涨幅 升至 增至 盈利 盈余 有效 成功 加强 激活 诱导
+    较高 更高 更多 增幅 涨幅 升至 增至 盈利 盈余 有效 成功 加强 激活 诱导 攀升 回升 延长 增多
 """
 DOWN = """
     decrease reduce reduction low lower inhibit suppress repress downregulate impair prevent prevention block less
     fewer smaller decline fall fell drop diminish attenuate slow weaken weak negative negatively shorter loss lose
     lost deplete deficient protect worse discourage below resistant abolish eliminate mitigate delay damage disrupt
     hinder limit deficit failure ineffective inefficient inaccurate minority insensitive impede inactivate deactivate
-    cut shrink
+    cut shrink shrank plunge slump sink sank tumble narrow
     减少 下降 降低 下跌 下滑 缩小 减弱 抑制 恶化 放缓 减缓 低于 少于 小于 劣于 最低 最小 最少 较低 更低 更少 降幅
-    跌幅 降至 减至 亏损 赤字 失败 削弱 阻止 预防 减轻 缩短
+    跌幅 降至 减至 亏损 赤字 失败 削弱 阻止 预防 减轻 缩短 回落 萎缩
 """
 # For or against, related or not: they have a direction, but no opposite among the words above.
 _FOR = """
@@ -85,6 +86,11 @@ def _turns(terms: Sequence[str]) -> list[tuple[int, int]]:
 # Words of one side, and their opposites; the words of `direction` are one more such pair.
 _OPPOSITES = """
     before prior preceding earlier early first begin began start open / after following later late last end stop close
+    first / second / third / fourth / fifth / sixth / seventh / eighth / ninth / tenth
+    monday / tuesday / wednesday / thursday / friday / saturday / sunday
+    spring / summer / autumn / winter
+    第一 首次 首个 / 第二 / 第三 / 第四 / 第五 / 第六 / 第七 / 第八 / 第九 / 第十
+    春季 / 夏季 / 秋季 / 冬季
     above over upper / below under lower
     older oldest / younger youngest
     north northern / south southern
@@ -131,7 +137,20 @@ _SAME_WORD, _FAINT = 1.5, 0.01
 _RELEVANT, _CONSIDERED, _CONSIDERED_DENYING = 0.8, 0.5, 0.4
 _ALIKE, _MAX_REPLACED = 0.6, 3
 # In the passive, who does something comes last.
-_AGENT = "by"
+_AGENT, _PASSIVE = "by", "被"
+_FORMS_PASSIVE = frozenset("is are was were be been being".split())
+# To say the contrary, a clause shares so much of the other's subject, and both so much of what they hold together.
+_SAME_SUBJECT, _SAME_CLAUSE, _MIN_SUBJECT = 0.6, 0.5, 2
+_THAN = "than"
+_VERB = re.compile(
+    r"\b(?:\w{2,}ed|sues?|owns?|lent|lends?|sold|sells?|bought|buys?|paid|pays?|beats?|won|wins?|gave|gives?|took|takes?"
+    r"|led|leads?|hit|struck|told|taught|overtook|sent|sends?|fought|chose|shot|built|made)\b",
+    re.IGNORECASE,
+)
+_BESIDE = frozenset("in at on via through with within during among for under near into over since".split())
+# Behind one of these, "connected" says of what kind a thing is.
+_BEFORE_NOUN = frozenset("a an the of its their his her by for with".split())
+_BEFORE_OBJECT = frozenset(("to", "from", "against", "by", _THAN, _BREAK))
 
 
 class Terms(NamedTuple):
@@ -147,8 +166,8 @@ def _sides() -> Mapping[str, tuple[tuple[int, int], ...]]:
     """Return the pairs of opposites that a word belongs to, and on which side."""
     pairs = [line.split("/") for line in _OPPOSITES.strip().splitlines()]
     found: dict[str, set[tuple[int, int]]] = {}
-    for number, (one, other) in enumerate([*pairs, [UP, DOWN]]):
-        for side, words in ((1, one), (-1, other)):
+    for number, sides in enumerate([*pairs, [UP, DOWN]]):
+        for side, words in enumerate(sides):
             for word in words.split():
                 found.setdefault(stem(word), set()).add((number, side))
     return {word: tuple(sides) for word, sides in found.items()}
@@ -180,9 +199,90 @@ def has_side(term: str) -> bool:
     return term in _sides()
 
 
-def is_substituted(claim: str, sentence: str) -> bool:
-    """Return whether a sentence in nearly the same words has an opposite in the place of a word of the claim."""
-    return any(_is_substituted(_terms(claim), [held]) for held in _pieces(_terms(sentence)))
+def is_turned(claim: str, sentences: Sequence[str]) -> bool:
+    """Return whether what comes nearest to a clause of the claim has an opposite in the place of a word, or says that
+    the other does it: in nearly the same words, and nothing as near says the same.
+    """
+    held = [_terms(part) for sentence in sentences for part in {sentence, *clauses_of(sentence)}]
+    for clause in (claim, *clauses_of(claim)):
+        claimed = _terms(clause)
+        subject = _subject(claimed)
+        if len(subject) < _MIN_SUBJECT:
+            continue
+        near = []
+        for each in held:
+            shared, theirs = subject & (own := _subject(each)), own
+            share, alike = len(shared) / len(subject), len(shared) / len(subject | theirs)
+            if share >= _SAME_SUBJECT and alike >= _SAME_CLAUSE:
+                near.append((share + alike, each))
+        best = max((rank for rank, _ in near), default=0.0)
+        verbs = (
+            _links()
+            | {stem(match[0]) for match in _VERB.finditer(clause)}
+            | {word for word in claimed.words if not word.isascii() and _is_content(word)}
+        )
+        if near and all(_is_contrary(claimed, each, verbs) for rank, each in near if rank >= _RELEVANT * best):
+            return True
+    return False
+
+
+def _subject(terms: Terms) -> set[str]:
+    return {word for word in terms.words if _is_content(word) and word not in _sides() and not word[0].isdigit()}
+
+
+def _is_contrary(claimed: Terms, held: Terms, verbs: Collection[str]) -> bool:
+    """Return whether one of two clauses turns the other; an opposite and exchanged sides together turn nothing."""
+    return _has_turn(claimed, held) != any(
+        _are_exchanged(claimed, held, verb) for verb in verbs if verb in claimed.words and verb in held.words
+    )
+
+
+def _has_turn(claimed: Terms, held: Terms) -> bool:
+    """Return whether a word has only opposites in the other clause, which no other word of the claim agrees with."""
+    for at, word in enumerate(claimed.words):
+        if word not in _sides() or word in held.words:
+            continue
+        others = [each for each in claimed.words if each != word]
+        turns = [
+            (_relation(word, other) > 0) != (claimed.denied[at] == held.denied[place])
+            for place, other in enumerate(held.words)
+            if _relation(word, other) and not any(_relation(each, other) > 0 for each in others)
+        ]
+        if turns and all(turns):
+            return True
+    return False
+
+
+def _are_exchanged(claimed: Terms, held: Terms, verb: str) -> bool:
+    """Return whether those who stand before a verb stand behind it in the other clause, and the other way round."""
+    if any(
+        _BEFORE_NOUN.intersection(each.words[each.words.index(verb) - 1 : each.words.index(verb)])
+        for each in (claimed, held)
+    ):
+        return False
+    first, second = _actors(claimed.words, verb)
+    their_first, their_second = _actors(held.words, verb)
+    moved, came = first - their_first, their_first - first
+    has_moved = 2 * len(moved & their_second) >= len(moved) > 0
+    return has_moved and 2 * len(came & second) >= len(came) > 0
+
+
+def _actors(words: Sequence[str], verb: str) -> tuple[set[str], set[str]]:
+    """Return who does what a verb says, and who it is done to; where, when and how they do it is neither."""
+    at = words.index(verb)
+    passive = next((place for place, word in enumerate(words) if _PASSIVE in word), None)
+    middle = at if passive is None else passive
+    before, after = list(words[:middle]), list(words[middle + 1 :])
+    kept, is_beside = list[str](), False
+    for word in after:
+        is_beside = verb != _THAN and (word in _BESIDE or (is_beside and word not in _BEFORE_OBJECT))
+        kept += [] if is_beside else [word]
+    # Beside a Chinese verb stand pairs of its characters and others'.
+    seams = {word for word in words if not word.isascii() and not set(word).isdisjoint(verb + _PASSIVE)}
+    left, right = (_named(part) - {verb} - seams - _ways().keys() for part in (before, kept))
+    left, right = left - right, right - left
+    is_passive = passive is not None or _is_passive(words, verb)
+    return (right, left) if is_passive else (left, right)
 
 
 def _terms(text: str) -> Terms:
@@ -208,7 +308,8 @@ def _relation(one: str, other: str) -> int:
     if one == other:
         return 1
     sides = _sides()
-    return next((a * b for (m, a), (n, b) in product(sides.get(one, ()), sides.get(other, ())) if m == n), 0)
+    pairs = product(sides.get(one, ()), sides.get(other, ()))
+    return next((1 if a == b else -1 for (m, a), (n, b) in pairs if m == n), 0)
 
 
 def _has_opposite(claimed: Terms, near: Sequence[Terms]) -> bool:
@@ -304,9 +405,12 @@ def _is_reversed(claimed: Terms, near: Sequence[Terms]) -> bool:
 
 def _is_passive(words: Sequence[str], link: str) -> bool:
     """Return whether who does something is named after it; "reduced by 12 per cent" names nobody."""
-    places = [place for place, word in enumerate(words) if word == link]
-    nearby = [(word, after) for place in places for word, after in pairwise([*words[place + 1 : place + 4], ""][:3])]
-    return any(word == _AGENT and not after[:1].isdigit() for word, after in nearby)
+    for place in (place for place, word in enumerate(words) if word == link):
+        is_formed = not _FORMS_PASSIVE.isdisjoint(words[max(0, place - 3) : place])
+        reach = words[place + 1 : place + (8 if is_formed else 3)]
+        if any(word == _AGENT and not after[:1].isdigit() for word, after in pairwise([*reach, ""])):
+            return True
+    return False
 
 
 def _parts(words: Sequence[str], at: int) -> tuple[set[str], set[str]]:

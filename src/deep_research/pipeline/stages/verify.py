@@ -25,13 +25,14 @@ from deep_research.report.paragraph import Paragraph, Refusal, Sentence, Sentenc
 from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.value import Value
 from deep_research.verify.absence import stretches_about
+from deep_research.verify.amounts import amounts_of, is_held
 from deep_research.verify.calculation import objection_to
 from deep_research.verify.coverage import is_related, support_hint, unchecked_reason
 from deep_research.verify.particulars import dates_of, figures_of, split_figures
 from deep_research.verify.quote import check_quote, find_span
 from deep_research.verify.references import find_references
 from deep_research.verify.row import check_cells
-from deep_research.verify.veto import figure_objection, veto, veto_row
+from deep_research.verify.veto import veto, veto_row
 
 _SHOWN_CHARS = 200
 # More things than this nobody counts without a source.
@@ -412,9 +413,9 @@ def _gives_one_of(refused_results: AbstractSet[float], sentence: Sentence, sourc
     """Return whether a conclusion gives the result of a refused calculation, which its passages do not give."""
     if sentence.kind != "conclusion" or not refused_results:
         return False
-    passages = [piece for piece in sources.evidence if piece.id in sentence.evidence]
-    figures = [figure for figure in figures_of(sentence.text) if figure.value in refused_results]
-    return any(figure_objection(figure, passages) for figure in figures)
+    quotes = [piece.quote for piece in sources.evidence if piece.id in sentence.evidence]
+    given = [amount for amount in amounts_of(sentence.text) if amount.values[0][0] in refused_results]
+    return not all(is_held(amount, quotes) for amount in given)
 
 
 def _absences_cited(paragraph: Paragraph) -> Paragraph:

@@ -1,0 +1,201 @@
+"""Quantities of a sentence, in digits and in words, against those of its sources: the same, rounded, or computed."""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import combinations, permutations
+
+from deep_research.text.analyzer import content_terms
+from deep_research.text.folding import to_simplified
+from deep_research.text.number_words import (
+    MOST,
+    ORDER,
+    SHARE,
+    TIMES,
+    Values,
+    Worded,
+    implied_numbers,
+    implied_shares,
+    spelled_numbers,
+)
+from deep_research.text.quantities import in_base_unit
+from deep_research.verify.nearest import Near
+from deep_research.verify.particulars import HEDGE, figures_of, split_figures, without_idle_space
+
+# "A third" is 33 %, and 35 % to most writers; "hundreds" are at most some thousand.
+_SHARE_POINTS, _SHARE_PART, _ORDER_REACH = 2.0, 0.06, 20
+_COUNTED_CHARS = 40
+# "Two-dimensional" may stand for "2D", which names a thing and counts nothing.
+_NAMING_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?=-?[A-Za-z])")
+_DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
+# "Nearly a third" may be 31 per cent, "less than a fifth" 16, and "fewer than one in ten" 6.
+_ABOUT = 0.4
+_ROUGHLY = re.compile(rf"{HEDGE.pattern}|\b(?:over|under|less|more|fewer|close to)\b|不到|不足|逾|多", re.IGNORECASE)
+# Words that say of a whole, or of the larger part of it, what "most" says too.
+_MOSTLY = re.compile(
+    r"\b(?:all|every|each|both|whole|entire\w*|always|mostly|mainly|largely|usually|typically|generally|predominant\w*"
+    r"|widely|widespread|often|more than half|over half)\b|所有|全部|全体|每|均|都|主要|大都|普遍|过半|通常|一般|大量",
+    re.IGNORECASE,
+)
+
+
+def amounts_of(text: str) -> tuple[Worded, ...]:
+    """Return the quantities of a text, in digits and in words."""
+    in_digits, in_words = split_figures(text)
+    return (*(Worded(((each.value, each.unit),), each.start, each.end, each.raw) for each in in_digits), *in_words)
+
+
+def is_held(amount: Worded, texts: Iterable[str]) -> bool:
+    """Return whether one of the texts holds a quantity, in words or in digits, or another that equals it."""
+    return any(_is_in(amount, text) for text in texts)
+
+
+def _is_in(amount: Worded, text: str) -> bool:
+    value, unit = amount.values[0]
+    if unit == MOST and _MOSTLY.search(to_simplified(text)):
+        return True
+    figures = figures_of(text)
+    if any(_digits(each.raw) == _digits(amount.raw) == each.value and not each.unit for each in figures):
+        # "146.2" in a table whose head says "EUR million" is the text's "146.2 million euros".
+        return unit != TIMES
+    # "Fell by 30.4 %" tells "-30.4 %".
+    held: list[Values] = [((abs(each.value), each.unit),) for each in figures]
+    held += [other.values for other in split_figures(text)[1]]
+    held += [((share, SHARE),) for share in implied_shares(text)]
+    if unit not in (SHARE, TIMES, ORDER, MOST):
+        bare = spelled_numbers(text) | implied_numbers(text) | set(map(float, _NAMING_NUMBER.findall(text)))
+        held += [((number, ""),) for number in bare]
+    own = ((abs(value), unit), *amount.values[1:])
+    return any(_are_equal(own, other) for other in held)
+
+
+def _are_equal(one: Values, other: Values) -> bool:
+    """Return whether what one quantity plainly is can be said of the other: tripled and doubled only share 200 %."""
+    points = _SHARE_POINTS if len(one) > 1 or len(other) > 1 else 0.0
+    return any(_equals(one[0], value, points) for value in other) or any(
+        _equals(value, other[0], points) for value in one
+    )
+
+
+def _equals(one: tuple[float, str], other: tuple[float, str], points: float) -> bool:
+    """Return whether two values are equal; shares may differ by so many points, but by no more than a part of them."""
+    (value, unit), (held, held_unit) = one, other
+    if unit == MOST:
+        return held_unit in (MOST, SHARE) and value <= held <= 100
+    if unit == ORDER:
+        is_near = held_unit not in (SHARE, TIMES, MOST) and value <= held < _ORDER_REACH * value
+        return held == value if held_unit == ORDER else is_near
+    if unit == held_unit == SHARE:
+        return abs(value - held) <= min(points, _SHARE_PART * max(value, held))
+    if {unit, held_unit} & {SHARE, TIMES, ORDER, MOST}:
+        return one == other
+    return in_base_unit(value, unit) == in_base_unit(held, held_unit) or (value == held and not (unit and held_unit))
+
+
+def has_value(amount: Worded, texts: Iterable[str]) -> bool:
+    """Return whether one of the texts holds a quantity with another unit."""
+    return any(abs(each.value) == abs(amount.values[0][0]) for text in texts for each in figures_of(text))
+
+
+def has_other(text: str, amount: Worded) -> bool:
+    """Return whether a text holds another quantity of the same unit, or the same of another one."""
+    value, unit = amount.values[0]
+    held = [other.values[0] for other in amounts_of(text)]
+    return any(held_unit == unit or held_value == value for held_value, held_unit in held)
+
+
+def rivals(amount: Worded, text: str, near: Near) -> bool:
+    """Return whether a sentence has another quantity of the unit, or of what is counted, that the text does not tell."""
+    told = {in_base_unit(*other.values[0])[0] for other in amounts_of(text)}
+    value, unit = amount.values[0]
+    base, counted = in_base_unit(value, unit)[1], _counted(text, amount)
+    held = amounts_of(near.text)
+    # The numbers of a row may have their unit in the header.
+    is_bare_row = near.is_row and not any(other.values[0][1] == unit for other in held)
+    for other in held:
+        held_value, held_base = in_base_unit(*other.values[0])
+        is_same = held_base == base and (bool(base) or _counted(near.text, other) == counted)
+        if (is_same or (is_bare_row and not held_base)) and held_value not in told:
+            return True
+    return False
+
+
+def _counted(text: str, amount: Worded) -> str:
+    """Return the first word behind a quantity that says what it counts."""
+    behind = to_simplified(without_idle_space(text)[amount.end :])[:_COUNTED_CHARS]
+    numbers = {term for worded in split_figures(behind)[1] for term in content_terms(worded.raw)}
+    return next((term for term in content_terms(behind) if term not in numbers and not term[0].isdigit()), "")
+
+
+def is_rounding(amount: Worded, texts: Iterable[str]) -> bool:
+    """Return whether a text holds a figure that is this one once it is rounded to the digits that are shown."""
+    unit = amount.values[0][1]
+    held = (each for text in texts for each in figures_of(text))
+    return any(_rounds_to(abs(each.value), amount) for each in held if each.unit == unit or not each.unit or not unit)
+
+
+def _rounds_to(value: float, figure: Worded) -> bool:
+    digits = re.search(r"\d[\d,]*(?:\.\d+)?", figure.raw)
+    if digits is None or not figure.values[0][0]:
+        return False
+    shown = digits[0].replace(",", "")
+    scale = abs(figure.values[0][0]) / float(shown)
+    whole, _, decimals = shown.partition(".")
+    zeros = 0 if decimals else len(whole) - len(whole.rstrip("0"))
+    steps = (scale * 10.0**power for power in range(-len(decimals), zeros + 1))
+    # What is rounded keeps its order: "100" is not 64 rounded.
+    return any(
+        abs(value - abs(figure.values[0][0])) <= 0.5001 * step
+        for step in steps
+        if step <= 0.1 * abs(figure.values[0][0])
+    )
+
+
+def is_computed(figure: Worded, others: Sequence[Worded], before: str, near: Sequence[Near]) -> bool:
+    """Return whether a figure is the sum, difference, share or ratio of those beside it.
+
+    A statement with fewer than two others computes with those before it, or with those of a sentence near it.
+    """
+    unit = figure.values[0][1]
+    beside = [other.values[0] for other in others]
+    pools = [beside]
+    if len([held for _, held in beside if held == unit]) < 2:
+        texts = (before, " ".join(each.text for each in near))
+        pools += [[*beside, *((each.value, each.unit) for each in figures_of(text))] for text in texts]
+    for pool in pools:
+        values = list(dict.fromkeys(abs(value) for value, held in pool if held != "%"))[:12]
+        results = [sum(values)] if len(values) > 2 else []
+        if unit == "%":
+            shares = [abs(value) for value, held in pool if held == "%"][:12]
+            results = [100 * a / b for a, b in permutations(values, 2) if b]
+            results += [100 * abs(a - b) / b for a, b in permutations(values, 2) if b]
+            results += [sum(shares), 100 - sum(shares), *(abs(a - b) for a, b in combinations(shares, 2))]
+        elif unit in ("pp", "x", ""):
+            shares = [abs(value) for value, _ in pool][:12]
+            results += [a / b for a, b in permutations(values, 2) if b]
+            results += [abs(a - b) for a, b in combinations(shares, 2)] + [a + b for a, b in combinations(shares, 2)]
+        else:
+            results += [abs(a - b) for a, b in combinations(values, 2)] + [a + b for a, b in combinations(values, 2)]
+        if any(_rounds_to(result, figure) for result in results):
+            return True
+    return False
+
+
+def is_about(amount: Worded, text: str, near: Sequence[Near]) -> bool:
+    """Return whether a statement gives a share or a multiple roughly, and a sentence near it has about this one, or two
+    figures that make it.
+    """
+    value, unit = amount.values[0]
+    for each in near if _ROUGHLY.search(to_simplified(text)) else ():
+        figures = figures_of(each.text)
+        values = [abs(figure.value) for figure in figures if figure.unit != SHARE][:12]
+        ratios = [a / b for a, b in permutations(values, 2) if b]
+        shares = [abs(figure.value) for figure in figures if figure.unit == SHARE]
+        shares += [100 * form for ratio in ratios for form in (ratio, ratio - 1)]
+        if any(abs(held - value) <= _ABOUT * value for held in (shares if unit == SHARE else ratios)):
+            return True
+    return False
+
+
+def _digits(raw: str) -> float | None:
+    match = _DIGITS.search(raw)
+    return float(match[0].replace(",", "")) if match else None
