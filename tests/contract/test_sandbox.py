@@ -4,12 +4,14 @@ import asyncio
 import base64
 import json
 import os
+import shutil
 import signal
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -20,7 +22,7 @@ from deep_research.sandbox.warm import WarmSandbox
 from deep_research.value import Json
 from tests.support.bubblewrap import NEEDS_BUBBLEWRAP
 
-pytestmark = NEEDS_BUBBLEWRAP
+pytestmark = [*NEEDS_BUBBLEWRAP, pytest.mark.processes]
 STYLE = files("deep_research.charts").joinpath("style.py").read_text(encoding="utf-8")
 ROOT = Path(__file__).parents[2]
 CHART = "plt.plot([row['value'] for row in data])"
@@ -201,6 +203,17 @@ async def test_root_that_was_not_given_up_is_refused():
     with pytest.raises(SourceRefused, match=r"does not run as the user 65534|code is root"):
         await sandbox.execute(CHART, ROWS)
     await sandbox.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root covers a folder before it starts bubblewrap")
+async def test_a_bubblewrap_below_tmp_is_found(monkeypatch: pytest.MonkeyPatch):
+    with TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder).chmod(0o755)
+        shutil.copy(str(shutil.which("bwrap")), folder)
+        monkeypatch.setenv("PATH", folder, prepend=":")
+        sandbox = WarmSandbox([Bubblewrap()], Limits(), STYLE)
+        assert await sandbox.check() == "bubblewrap"
+        await sandbox.close()
 
 
 async def test_nothing_inside_outlives_a_host_that_is_killed(tmp_path: Path):
