@@ -82,6 +82,24 @@ plt.scatter([1, 2], [8, 9])
 
 
 @pytest.mark.parametrize(
+    "code",
+    [
+        "plt.pie([row['value'] for row in data], labels=[row['label'] for row in data])",
+        "plt.scatter([row['label'] for row in data], [row['value'] for row in data])",
+        "plt.plot([row['value'] for row in data]); plt.fill_between([0, 1, 2], [row['value'] for row in data])",
+        "for at, row in enumerate(data): plt.bar(['all'], [row['value']], bottom=sum(r['value'] for r in data[:at]))",
+    ],
+    ids=["pie", "scatter", "area", "stacked"],
+)
+async def test_the_values_of_every_form_are_read_from_what_was_drawn(sandbox: WarmSandbox, code: str):
+    rows = [{"label": label, "value": value} for label, value in (("a", 91000.7), ("b", 58123.4), ("c", 3.25))]
+    made = await sandbox.execute(code, rows)
+    assert sorted(made.plotted[0]) == pytest.approx([3.25, 58123.4, 91000.7], rel=1e-12)
+    wrong = await sandbox.execute(code.replace("row['value']", "row['value'] + (row['label'] == 'b')"), rows)
+    assert sorted(wrong.plotted[0])[1] != pytest.approx(58123.4, rel=1e-6)
+
+
+@pytest.mark.parametrize(
     ("code", "said"),
     [
         ("print('before')\nplt.plot(data[7])", r"before\n(?s:.*)line 2(?s:.*)plt.plot\(data\[7\]\)(?s:.*)IndexError"),

@@ -99,9 +99,7 @@ def test_a_file_of_ones_own_names_pictures_of_its_folder_alone() -> None:
 
 def test_pictures_of_markdown() -> None:
     text = "# Dam\n\nText ![The dam](img/dam.png) and ![](none.png), ![x](data:image/png;base64,AA)\n"
-    assert read(text.encode(), name="notes/dam.md").pictures == (
-        Picture(address="img/dam.png", caption="The dam"),
-    )
+    assert read(text.encode(), name="notes/dam.md").pictures == (Picture(address="img/dam.png", caption="The dam"),)
 
 
 def test_the_text_and_its_id_do_not_change() -> None:
