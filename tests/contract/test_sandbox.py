@@ -92,7 +92,7 @@ plt.scatter([1, 2], [8, 9])
     ids=["pie", "scatter", "area", "stacked"],
 )
 async def test_the_values_of_every_form_are_read_from_what_was_drawn(sandbox: WarmSandbox, code: str):
-    rows = [{"label": label, "value": value} for label, value in (("a", 91000.7), ("b", 58123.4), ("c", 3.25))]
+    rows: Json = [{"label": label, "value": value} for label, value in (("a", 91000.7), ("b", 58123.4), ("c", 3.25))]
     made = await sandbox.execute(code, rows)
     assert sorted(made.plotted[0]) == pytest.approx([3.25, 58123.4, 91000.7], rel=1e-12)
     wrong = await sandbox.execute(code.replace("row['value']", "row['value'] + (row['label'] == 'b')"), rows)

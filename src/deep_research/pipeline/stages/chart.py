@@ -53,8 +53,8 @@ class ComputationEngine:
             else:
                 failures = 0
                 figures.append(await context.records.keep(figure))
-                done = {"title": spec.title, "status": "done", "figure": figure.to_json()}
-                await context.emit("chart-result", done)
+                about = figure.to_json()
+                await context.emit("chart-result", {"title": spec.title, "status": "done", "figure": about})
         return figures
 
     async def _drawn(self, spec: ChartSpec, context: StageContext, language: Language) -> Figure:

@@ -32,8 +32,9 @@ def charts_of(findings: Findings) -> tuple[ChartSpec, ...]:
 
 def chart_of(series: Series) -> ChartSpec:
     """Return the chart that shows a series."""
-    chart_type = "line" if series.is_dated else "bar"
-    return ChartSpec(title=series.title, chart_type=chart_type, unit=series.unit, rows=series.rows)
+    return ChartSpec(
+        title=series.title, chart_type="line" if series.is_dated else "bar", unit=series.unit, rows=series.rows
+    )
 
 
 def possible_series(findings: Findings, *, most: int, is_chosen: bool = False) -> list[Series]:
