@@ -1,14 +1,17 @@
 """What every test starts from: none of the machine's settings, and a home of its own."""
 
+import asyncio
 import gc
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+import uvloop
 from hypothesis import settings, strategies
 
 from deep_research.charts import drawing
@@ -65,6 +68,27 @@ def postgres() -> Iterator[PostgresServer]:
 def database_url(postgres: PostgresServer) -> str:
     """Return the address of an empty database."""
     return postgres.new_database()
+
+
+@pytest.fixture
+def processes_end_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have every process that is started end before anybody can write to it."""
+    start = asyncio.create_subprocess_exec
+
+    async def start_and_wait(*command: Any, **options: Any) -> asyncio.subprocess.Process:
+        process = await start(*command, **options)
+        await process.wait()
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start_and_wait)
+
+
+def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Run what starts processes on both loops: the server's own differs in what it raises about one that has ended."""
+    loops: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {"asyncio": asyncio.new_event_loop}
+    if item.get_closest_marker("processes"):
+        loops["uvloop"] = uvloop.new_event_loop
+    return loops
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

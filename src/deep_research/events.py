@@ -73,19 +73,32 @@ class ChartPlanning(TypedDict):
 
 
 class ChartResult(TypedDict):
-    """One chart was drawn, or was not."""
+    """One chart was drawn, or was not.
+
+    `figure` holds its type, unit and rows with their evidence, and as `png` and `svg` the content ids of its pictures:
+    `GET /api/runs/{run}/pictures/{id}` gives them once the run is done.
+    """
 
     title: str
     status: Literal["done", "failed", "skipped"]
+    figure: NotRequired[JsonObject]
     error: NotRequired[str]
 
 
 class FinalReport(TypedDict):
-    """The report is written; its text is in the store under its content id and in the run folder."""
+    """The report is written; `text` holds all of it, unless it has more than 100,000 characters.
+
+    It is in the store under its content id (`report`), in the run folder (`path`), and once the run is done at
+    `GET /api/runs/{run}/report.md`.
+    """
 
     title: str
     report: str
     path: str
+    text: NotRequired[str]
+
+
+MAX_EVENT_TEXT_CHARS: Final = 100_000
 
 
 class RunStatusChange(TypedDict):

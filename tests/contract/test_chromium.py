@@ -16,6 +16,7 @@ from tests.unit.net.site import Site, client_of, page
 CHROMIUM = find_chromium()
 pytestmark = [
     pytest.mark.long,
+    pytest.mark.processes,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed; make system installs one"),
 ]
 SHELL = b"""<!doctype html><html><head><title>Leaks</title></head><body><div id="root"></div>
@@ -145,6 +146,13 @@ async def test_a_page_gets_no_more_than_its_share_of_bytes(monkeypatch: pytest.M
     assert b"small ran" in raw
     assert "/large.js" in site.paths
     assert b"large ran" not in raw
+
+
+@pytest.mark.usefixtures("processes_end_at_once")
+async def test_a_browser_that_ended_at_once_is_an_error_of_the_page():
+    async with Site({}) as site, client_of(site) as client:
+        with pytest.raises(SourceError, match="browser"):
+            await ChromiumRenderer(client, "/bin/false").render("http://127.0.0.1/")
 
 
 async def test_a_browser_that_cannot_start_is_an_error_of_the_page():

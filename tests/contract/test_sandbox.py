@@ -4,12 +4,14 @@ import asyncio
 import base64
 import json
 import os
+import shutil
 import signal
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -20,7 +22,7 @@ from deep_research.sandbox.warm import WarmSandbox
 from deep_research.value import Json
 from tests.support.bubblewrap import NEEDS_BUBBLEWRAP
 
-pytestmark = NEEDS_BUBBLEWRAP
+pytestmark = [*NEEDS_BUBBLEWRAP, pytest.mark.processes]
 STYLE = files("deep_research.charts").joinpath("style.py").read_text(encoding="utf-8")
 ROOT = Path(__file__).parents[2]
 CHART = "plt.plot([row['value'] for row in data])"
@@ -77,6 +79,24 @@ plt.scatter([1, 2], [8, 9])
     assert made.plotted == ((1.5, 2.0, 7.0, 7.0), (3.0, 4.0), (5.0, 6.0, 8.0, 9.0))
     assert [base64.b64decode(png)[:4] for png in made.figures] == [b"\x89PNG"] * 3
     assert all("<svg" in svg for svg in made.svgs)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "plt.pie([row['value'] for row in data], labels=[row['label'] for row in data])",
+        "plt.scatter([row['label'] for row in data], [row['value'] for row in data])",
+        "plt.plot([row['value'] for row in data]); plt.fill_between([0, 1, 2], [row['value'] for row in data])",
+        "for at, row in enumerate(data): plt.bar(['all'], [row['value']], bottom=sum(r['value'] for r in data[:at]))",
+    ],
+    ids=["pie", "scatter", "area", "stacked"],
+)
+async def test_the_values_of_every_form_are_read_from_what_was_drawn(sandbox: WarmSandbox, code: str):
+    rows: Json = [{"label": label, "value": value} for label, value in (("a", 91000.7), ("b", 58123.4), ("c", 3.25))]
+    made = await sandbox.execute(code, rows)
+    assert sorted(made.plotted[0]) == pytest.approx([3.25, 58123.4, 91000.7], rel=1e-12)
+    wrong = await sandbox.execute(code.replace("row['value']", "row['value'] + (row['label'] == 'b')"), rows)
+    assert sorted(wrong.plotted[0])[1] != pytest.approx(58123.4, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -201,6 +221,17 @@ async def test_root_that_was_not_given_up_is_refused():
     with pytest.raises(SourceRefused, match=r"does not run as the user 65534|code is root"):
         await sandbox.execute(CHART, ROWS)
     await sandbox.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root covers a folder before it starts bubblewrap")
+async def test_a_bubblewrap_below_tmp_is_found(monkeypatch: pytest.MonkeyPatch):
+    with TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder).chmod(0o755)
+        shutil.copy(str(shutil.which("bwrap")), folder)
+        monkeypatch.setenv("PATH", folder, prepend=":")
+        sandbox = WarmSandbox([Bubblewrap()], Limits(), STYLE)
+        assert await sandbox.check() == "bubblewrap"
+        await sandbox.close()
 
 
 async def test_nothing_inside_outlives_a_host_that_is_killed(tmp_path: Path):

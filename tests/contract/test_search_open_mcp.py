@@ -21,6 +21,7 @@ from tests.contract.mcp_demo_server import server as demo
 from tests.support.search_server import Answer, SearchServer
 from tests.support.waiting import HANG_S
 
+pytestmark = pytest.mark.processes
 _PROGRAM = (sys.executable, str(Path(__file__).with_name("mcp_demo_server.py")))
 _KEY = "key-very-secret-0123456789"
 

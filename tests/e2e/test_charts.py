@@ -9,8 +9,12 @@ from typing import Any
 
 import pytest
 
+from deep_research.errors import SourceRefused
 from deep_research.pipeline.adapters import Adapters
 from deep_research.reasoning.values import ChartSpec
+from deep_research.report.figure import Figure
+from deep_research.sandbox.port import Execution
+from deep_research.value import Json
 from tests.e2e.harness import Lab, User, assert_emitted_once
 from tests.support.analyst import ScriptedAnalyst
 from tests.support.charts import BAD, GOOD, WRONG, ScriptedSandbox, drawn_by_ours, with_series
@@ -67,6 +71,39 @@ def test_what_a_model_draws_in_the_sandbox_is_shown(tmp_path: Path) -> None:
     assert _results(user) == [("done", ""), ("done", "")]
     assert "chart" not in _told(user).lower()
     assert [len(spec.rows) for spec in _planned(user)] == [4, 4]
+
+
+def test_events_carry_the_figure_and_the_text_of_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = User(tmp_path)
+    _run(user, None)
+    [planned, *_] = _planned(user)
+    [event, *_] = [event.data for event in user.events() if event.kind == "chart-result"]
+    figure = Figure.from_json(event["figure"])
+    assert (figure.title, figure.chart_type, figure.rows) == (planned.title, planned.chart_type, planned.rows)
+    assert figure.png
+    [told] = [event.data for event in user.events() if event.kind == "final-report"]
+    assert told["text"] == Path(str(told["path"])).read_text(encoding="utf-8")
+    monkeypatch.setattr("deep_research.pipeline.stages.write.MAX_EVENT_TEXT_CHARS", 100)
+    user = User(tmp_path / "long")
+    _run(user, None)
+    [told] = [event.data for event in user.events() if event.kind == "final-report"]
+    assert "text" not in told
+    assert told["report"]
+
+
+def test_a_form_that_only_a_program_draws_is_bars_where_the_sandbox_refuses(tmp_path: Path) -> None:
+    class Refusing(ScriptedSandbox):
+        async def execute(self, code: str, data: Json = None) -> Execution:
+            raise SourceRefused("no sandbox any more")
+
+    user = User(tmp_path)
+    answer = {"charts": [1], "forms": ["pie"], "programs": [GOOD]}
+    analyst = replace(_analyst([GOOD]), answers={"plan_charts": lambda _: json.dumps(answer)})
+    _run(user, analyst, sandbox=Refusing())
+    assert [spec.chart_type for spec in _planned(user)] == ["pie"]
+    [event] = [event.data for event in user.events() if event.kind == "chart-result"]
+    assert Figure.from_json(event["figure"]).chart_type == "bar"
+    assert "Pie chart" not in user.report()
 
 
 def test_a_model_sees_the_values_and_periods_of_every_series(tmp_path: Path) -> None:

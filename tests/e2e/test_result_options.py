@@ -62,6 +62,19 @@ def test_pictures_of_the_cited_sources_are_named_unless_they_are_not_wanted(
     assert ask(tmp_path, docs, language, enable_citation_image=False).images == ()
 
 
+def test_pictures_lie_beside_the_source_that_is_cited_and_not_where_its_text_was_seen_first(
+    tmp_path: Path, docs: Path, language: str
+) -> None:
+    ask(tmp_path, docs, language)
+    (tmp_path / "moved").mkdir()
+    docs.rename(tmp_path / "moved" / "archive")
+    pictures = ask(tmp_path, tmp_path / "moved", language).images
+    assert [(one.address, one.source) for one in pictures] == [
+        ("archive/img/wall.jpg", "archive/dam.html"),
+        ("https://pictures.test/lake.jpg", "archive/dam.html"),
+    ]
+
+
 def test_a_report_without_references_is_verified_and_says_where_they_are(
     tmp_path: Path, docs: Path, language: str
 ) -> None:

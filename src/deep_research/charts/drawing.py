@@ -12,7 +12,7 @@ from typing import Any
 from deep_research.errors import SourceError
 from deep_research.report.figure import ChartType, DataRow
 from deep_research.sandbox.port import Execution
-from deep_research.sandbox.process import end_process, start_process
+from deep_research.sandbox.process import end_process, start_process, write_to
 
 INSTALL = "pip install 'deep-research[charts]'"
 _TIMEOUT_S = 120.0
@@ -65,12 +65,10 @@ class Drawer:
                 self._end.cancel()
             process = self._process
             assert process
-            assert process.stdin
             assert process.stdout
             try:
                 async with asyncio.timeout(_TIMEOUT_S):
-                    process.stdin.write(line)
-                    await process.stdin.drain()
+                    await write_to(process, line)
                     answer = await process.stdout.readline()
             except TimeoutError as exc:
                 await self.close()

@@ -6,6 +6,7 @@ pages, so that a picture as SVG turns dark by replacing them.
 
 import importlib.util
 import re
+from contextlib import suppress
 from pathlib import Path
 
 # Noto's collection draws every sign of Chinese and Japanese in each of these, in the forms of that language.
@@ -80,12 +81,21 @@ def fonts(language: str = "en") -> list[str]:
     """Return the fonts that are there, those of the language first."""
     from matplotlib import font_manager
 
-    known = {font.name for font in font_manager.fontManager.ttflist}
+    manager = font_manager.fontManager
+    if not {*FONTS} <= {font.name for font in manager.ttflist}:
+        # Matplotlib keeps its list: what was installed since is not in it.
+        listed = {font.fname for font in manager.ttflist}
+        for newer in sorted({*font_manager.findSystemFonts()} - listed):
+            if "CJK" in newer:
+                # A file may be damaged.
+                with suppress(OSError, RuntimeError):
+                    manager.addfont(newer)
+    known = {font.name for font in manager.ttflist}
     wanted = dict.fromkeys((_OWN_FONT.get(language, FONTS[0]), *FONTS))
     found = [name for name in wanted if name in known]
     path = None if found else packaged_font()
     if path:
-        font_manager.fontManager.addfont(path)
+        manager.addfont(path)
         found.append(font_manager.FontProperties(fname=path).get_name())
     return [*found, "DejaVu Sans"]
 

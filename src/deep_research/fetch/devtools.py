@@ -39,7 +39,8 @@ class Devtools:
             self._writer.write(json.dumps(message).encode() + _END)
             await self._writer.drain()
             return await answer
-        except ConnectionError as exc:
+        # What uvloop raises where the pipe is closed is a RuntimeError.
+        except (ConnectionError, RuntimeError) as exc:
             raise SourceError("The browser ended in the middle of a page.") from exc
 
     async def listen(self) -> None:

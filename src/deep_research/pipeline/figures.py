@@ -12,6 +12,7 @@ from deep_research.messages.words import Words
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.result import Image
+from deep_research.readers.pictures import whole_address
 from deep_research.report.citation import Citations
 from deep_research.report.figure import Caption, Figure
 from deep_research.report.layout import Report
@@ -189,8 +190,11 @@ async def images_of(captions: Sequence[Caption], citations: Citations, context: 
     images = [Image(address=str(folder / one.file(".png")), caption=one.figure.title) for one in captions]
     for source in citations.used if context.request.enable_citation_image else ():
         pictures = (await context.records.document(source.document)).pictures
-        known = {"source": source.address, "number": citations.number(source.document)}
-        images += [Image.from_json(picture.to_json() | known) for picture in pictures]
+        number = citations.number(source.document)
+        for picture in pictures:
+            # The same text may have been seen elsewhere first.
+            address = whole_address(picture.address, source.address)
+            images.append(Image(address=address, caption=picture.caption, source=source.address, number=number))
     return images
 
 

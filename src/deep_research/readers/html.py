@@ -253,8 +253,13 @@ def _walk_main(body: etree._Element, blocks: BlockText) -> None:
             _add_list(element, blocks, 0)
             blocks.end_block()
         elif tag == "table":
-            for row in element.iter("row"):
-                blocks.row(map(_content, row.iter("cell")))
+            for at, row in enumerate(element.iter("row")):
+                cells = [_content(cell) for cell in row.iter("cell")]
+                if at == 0 and len(cells) > 1 and not any(cells[1:]):
+                    # Trafilatura makes a row of a table's caption.
+                    blocks.paragraph(cells[0])
+                else:
+                    blocks.row(cells)
             blocks.end_block()
         elif tag == "code":
             blocks.verbatim("".join(map(str, element.itertext())))

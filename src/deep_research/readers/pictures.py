@@ -27,16 +27,16 @@ def pictures_of(page: html.HtmlElement, name: str) -> tuple[Picture, ...]:
     """Return the pictures of a page's main part that say what they show; `name` is the address of the page."""
     base = next((str(each.get("href")) for each in page.getroottree().iter("base") if each.get("href")), "")
     found = ((_address(image), _caption(image)) for image in page.iter("img") if not _is_sign(image))
-    return listed_pictures(found, urljoin(name, base))
+    return listed_pictures(found, name, base=urljoin(name, base) if base else "")
 
 
-def listed_pictures(found: Iterable[tuple[str, str]], name: str) -> tuple[Picture, ...]:
-    """Return pictures with their whole addresses, each once; those without words or in the page itself are left out."""
+def listed_pictures(found: Iterable[tuple[str, str]], name: str, *, base: str = "") -> tuple[Picture, ...]:
+    """Return pictures by their links, each once; those without words or in the page itself are left out."""
     pictures: dict[str, Picture] = {}
     for link, words in found:
-        address, caption = _whole_address(link.strip(), name), one_line(words)[:_MAX_CAPTION_CHARS]
-        if address and caption and len(address) <= _MAX_ADDRESS_CHARS:
-            pictures.setdefault(address, Picture(address=address, caption=caption))
+        whole, caption = whole_address(link.strip(), base or name), one_line(words)[:_MAX_CAPTION_CHARS]
+        if whole and caption and len(whole) <= _MAX_ADDRESS_CHARS:
+            pictures.setdefault(whole, Picture(address=whole if base else link.strip(), caption=caption))
     return tuple(islice(pictures.values(), _MAX_PICTURES))
 
 
@@ -62,7 +62,7 @@ def _is_sign(image: etree._Element) -> bool:
     return is_small or image.get("role") == "presentation" or bool(_SIGN.search(named))
 
 
-def _whole_address(link: str, name: str) -> str:
+def whole_address(link: str, name: str) -> str:
     """Return an address of the web, or for a file of the user's own the path from the folder; else ""."""
     try:
         whole, parts = urljoin(name, link), urlsplit(link)

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 EXTRACTOR_VERSIONS = {
     "text": 2,
     "markdown": 2,
-    "html": 3,
+    "html": 4,
     "pdf": 3,
     "docx": 2,
     "pptx": 2,

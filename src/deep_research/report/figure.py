@@ -10,7 +10,8 @@ from deep_research.value import Value
 
 _NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?")
 
-ChartType = Literal["line", "bar"]
+# Ours are the first two; a model's programs draw the others.
+ChartType = Literal["line", "bar", "stacked", "area", "scatter", "pie"]
 
 
 class DataRow(Value):

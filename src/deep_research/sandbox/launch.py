@@ -12,8 +12,8 @@ from pathlib import Path
 
 _NEW_MOUNTS = 0x00020000
 _BIND, _RECURSIVE, _PRIVATE = 4096, 16384, 1 << 18
-# Covered, for this process alone, by a file system in memory that holds the mounts.
-STAGE = "/tmp"
+# Covered, for this process alone, by a file system in memory that holds the mounts; no program lies below it.
+STAGE = "/sys"
 
 
 def main() -> None:

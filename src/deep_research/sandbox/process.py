@@ -104,12 +104,24 @@ async def end_process(process: asyncio.subprocess.Process) -> str:
     return lines[-1][-_MAX_REASON_CHARS:] if lines else ""
 
 
+async def write_to(process: asyncio.subprocess.Process, given: bytes) -> None:
+    """Write to a process, or raise `OSError` where it has ended."""
+    stream = process.stdin
+    assert stream
+    try:
+        stream.write(given)
+        await stream.drain()
+    except RuntimeError as exc:
+        # What uvloop raises where the pipe is closed; asyncio's own loop does not.
+        raise BrokenPipeError from exc
+
+
 async def run_command(command: Sequence[str], *, within_s: float, given: bytes = b"") -> tuple[int, str]:
     """Return the exit code of a command and what it said."""
     try:
         process = await asyncio.create_subprocess_exec(
             *command,
-            stdin=asyncio.subprocess.PIPE,
+            stdin=asyncio.subprocess.PIPE if given else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
@@ -117,10 +129,13 @@ async def run_command(command: Sequence[str], *, within_s: float, given: bytes =
         return 127, str(exc)
     try:
         async with asyncio.timeout(within_s):
-            said, _ = await process.communicate(given)
+            if process.stdin:
+                with suppress(OSError):
+                    await write_to(process, given)
+                process.stdin.close()
+            said, _ = await process.communicate()
     except TimeoutError:
-        process.kill()
-        await process.communicate()
+        await end_process(process)
         return 124, f"no answer within {within_s:g} s"
     return process.returncode or 0, clean_text(said.decode("utf-8", "replace")).strip()
 
@@ -212,13 +227,9 @@ class Worker:
         return said
 
     async def _say(self, message: JsonObject) -> None:
-        stream = self._process.stdin
-        if stream is None:
-            raise WorkerLost
         try:
-            stream.write(json.dumps(message).encode() + b"\n")
-            await stream.drain()
-        except (ConnectionError, OSError) as exc:
+            await write_to(self._process, json.dumps(message).encode() + b"\n")
+        except OSError as exc:
             raise WorkerLost("it has ended") from exc
 
     async def _hear(self) -> JsonObject:

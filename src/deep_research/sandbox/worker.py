@@ -32,6 +32,8 @@ _MAX_FILES = 64
 _LOOK_S = 0.01
 _SET_DUMPABLE, _SET_NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 4, 38, 22, 2
 _NAME = "<chart>"
+# Matplotlib rounds the angles of a pie.
+_ROUNDING = 1e-5
 
 
 class _Lines:
@@ -224,7 +226,7 @@ def _run(request: dict[str, Any], result_to: int, names: dict[str, Any]) -> None
     answer: dict[str, Any] = {"error": ""}
     try:
         exec(compile(code, _NAME, "exec"), {"__name__": "__main__", "data": request["data"], **names})
-        answer |= _figures(plt)
+        answer |= _figures(plt, request["data"])
     except BaseException:  # a chart that says `exit()` has failed too
         kind, error, trace = sys.exc_info()
         while trace and trace.tb_frame.f_code.co_filename != _NAME:
@@ -235,7 +237,7 @@ def _run(request: dict[str, Any], result_to: int, names: dict[str, Any]) -> None
     _say(result_to, answer)
 
 
-def _figures(plt: Any) -> dict[str, Any]:
+def _figures(plt: Any, data: Any) -> dict[str, Any]:
     figures: list[bytes] = []
     svgs: list[bytes] = []
     plotted: list[list[float]] = []
@@ -244,7 +246,7 @@ def _figures(plt: Any) -> dict[str, Any]:
         png, svg = _drawn(figure)
         figures.append(png)
         svgs.append(svg)
-        plotted.append([value for axes in figure.axes for value in _values(axes)])
+        plotted.append([value for axes in figure.axes for value in _values(axes, data)])
     return {
         "figures": [base64.b64encode(picture).decode() for picture in figures],
         "svgs": [picture.decode() for picture in svgs],
@@ -261,8 +263,11 @@ def _drawn(figure: Any) -> tuple[bytes, bytes]:
     return png.getvalue(), svg.getvalue()
 
 
-def _values(axes: Any) -> list[float]:
-    """Return the values that are drawn: of lines and points their height, of bars their length."""
+def _values(axes: Any, data: Any) -> list[float]:
+    """Return the values that are drawn: of lines and points their height, of bars their length.
+
+    A wedge shows its share of the whole, and so a value of the data where that has the same share.
+    """
     found: list[Any] = []
     for line in axes.get_lines():
         # A line that marks a place on the other axis has no height of its own.
@@ -274,6 +279,12 @@ def _values(axes: Any) -> list[float]:
     for points in axes.collections:
         if type(points).__name__ == "PathCollection":
             found += [point[1] for point in points.get_offsets()]
+    wedges = [patch for patch in axes.patches if type(patch).__name__ == "Wedge"]
+    known = [row["value"] for row in data] if wedges else []
+    whole = sum(known) / (sum(wedge.theta2 - wedge.theta1 for wedge in wedges) or 1)
+    for wedge in wedges:
+        value = (wedge.theta2 - wedge.theta1) * whole
+        found.append(next((each for each in known if abs(each - value) <= _ROUNDING * abs(each)), value))
     return [float(value) for value in found if value == value and abs(value) != float("inf")]
 
 

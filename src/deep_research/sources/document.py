@@ -19,7 +19,7 @@ class Place(Value):
 
 
 class Picture(Value):
-    """A picture in a source: its address, and what stands below it or for it. It was not loaded."""
+    """A picture in a source: its address as seen from there, and what stands below it or for it. It was not loaded."""
 
     address: str
     caption: str

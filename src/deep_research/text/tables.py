@@ -73,6 +73,10 @@ def _table(run: Sequence[TableRow]) -> Table | None:
     rows = tuple(compress(run, are_rows))
     if not rows:
         return None
+    # What stands alone above the columns is the table's title.
+    titles = next((at for at, row in enumerate(rows) if any(row.cells[1:])), 0)
+    if titles and _names_columns(rows[titles:]):
+        return Table(run[0].start, run[-1].end, rows[titles], rows[titles + 1 :])
     has_header = are_rows[:2] == [True, False] or (all(are_rows) and _names_columns(rows))
     header, rows = (rows[0], rows[1:]) if has_header else (None, rows)
     return Table(run[0].start, run[-1].end, header, rows)

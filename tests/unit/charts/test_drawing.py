@@ -55,12 +55,33 @@ def test_a_sign_that_no_font_has_is_named_and_never_drawn_as_a_box() -> None:
         drawn(title="The sign 𓀀")
 
 
-def test_a_package_brings_chinese_where_the_system_has_no_such_font(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("zhplot")
+def have_only(installed: list[Path], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return matplotlib's list of fonts, without Chinese ones, on a system that has these files."""
     from matplotlib import font_manager
 
     manager = font_manager.fontManager
     monkeypatch.setattr(manager, "ttflist", [font for font in manager.ttflist if font.name == "DejaVu Sans"])
+    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: [str(path) for path in installed])
+    return font_manager
+
+
+def test_a_font_that_was_installed_after_matplotlib_made_its_list_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("zhplot")
+    font = pytest.importorskip("fontTools.ttLib").TTFont(style.packaged_font())
+    for record in font["name"].names:
+        record.string = "Noto Sans CJK SC" if record.nameID in (1, 4, 16) else record.string
+    newer, damaged = tmp_path / "NotoSansCJK-Regular.ttf", tmp_path / "NotoSansCJK-Bold.ttf"
+    font.save(newer)
+    damaged.write_bytes(b"no font")
+    have_only([damaged, newer], monkeypatch)
+    assert style.fonts("zh-Hans") == ["Noto Sans CJK SC", "DejaVu Sans"]
+
+
+def test_a_package_brings_chinese_where_the_system_has_no_such_font(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("zhplot")
+    font_manager = have_only([], monkeypatch)
     found = style.fonts("zh-Hans")
     assert found[-1] == "DejaVu Sans"
     path = font_manager.findfont(found[0], fallback_to_default=False)
@@ -129,6 +150,28 @@ def test_nothing_is_left_of_a_process_that_was_ended_for_want_of_charts(monkeypa
 
     asyncio.run(draw_and_wait())
     assert [process.returncode for process in processes] == [-signal.SIGKILL] * 2
+
+
+@pytest.mark.processes
+@pytest.mark.usefixtures("processes_end_at_once")
+async def test_a_program_that_ended_at_once_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawing, "_START", "import sys; sys.exit('no room')")
+    with pytest.raises(SourceError, match="No chart was drawn: no room"):
+        await draw(title="Costs", chart_type="line", unit="GW", rows=rows(YEARS))
+
+
+@pytest.mark.processes
+async def test_charts_are_drawn_by_one_process_after_the_other() -> None:
+    drawer = Drawer()
+    for _ in range(2):
+        shown = await drawer.draw(title="Costs", chart_type="line", unit="GW", rows=rows(YEARS))
+        assert shown.plotted == (tuple(value for _, value in YEARS),)
+        assert drawer._process
+        drawer._process.kill()
+        await drawer._process.wait()
+        with pytest.raises(SourceError, match="No chart was drawn"):
+            await drawer.draw(title="Costs", chart_type="line", unit="GW", rows=rows(YEARS))
+    await drawer.close()
 
 
 def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@ import pytest
 
 from deep_research.errors import SourceError
 from deep_research.readers import place_of, read
+from deep_research.text.tables import find_tables
 
 PAGE = """<!doctype html><html lang="en"><head><title>Grid storage - Example News</title>
 <meta name="author" content="Ann Lee"><meta property="article:published_time" content="2024-03-05T10:00:00Z"></head>
@@ -81,3 +82,29 @@ def test_deep_nesting_is_read_and_endless_nesting_refused():
 def test_a_raised_number_joins_no_figure_before_it():
     page = b"<p>10<sup>6</sup> cells in 2020<sup><a href='#n'>1</a></sup>, 10<sup>-3</sup> of 5 m<sup>2</sup>.</p>"
     assert read(page, name="a.html").text == "10^6 cells in 2020^1, 10^-3 of 5 m2."
+
+
+_PROSE = "<p>Electric cars were sold in both countries, and the office has counted them for each year since 2020.</p>"
+_HEAD = "<tr><th>Year</th><th>Norway</th><th>Sweden</th></tr>"
+_ROWS = "".join(f"<tr><td>{2020 + at}</td><td>{91 + at}</td><td>{58 + at}</td></tr>" for at in range(3))
+
+
+@pytest.mark.parametrize("name", ["cars.html", "https://cars.test/sales"])
+@pytest.mark.parametrize("page", ["<article>{}</article>", "<div>{}</div>"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        f"<caption>Table 1. Cars sold</caption>{_HEAD}{_ROWS}",
+        f"<caption>Table 1. Cars sold</caption><thead>{_HEAD}</thead><tbody>{_ROWS}</tbody>",
+        f'<tr><th colspan="3">Table 1. Cars sold</th></tr>{_HEAD}{_ROWS}',
+        f'<thead><tr><td colspan="3">Table 1. Cars sold</td></tr>{_HEAD}</thead>{_ROWS}',
+    ],
+)
+def test_a_table_with_a_caption_keeps_it_and_its_header(name: str, page: str, table: str):
+    body = page.format(f"<h1>Cars</h1>{_PROSE * 6}<table>{table}</table>{_PROSE.replace('both', 'the two') * 6}")
+    text = read(f"<html><body>{body}</body></html>".encode(), name=name).text
+    assert text.count("Table 1. Cars sold") == 1
+    (found,) = find_tables(text)
+    assert found.header is not None
+    assert found.header.cells == ("Year", "Norway", "Sweden")
+    assert [row.cells for row in found.rows] == [(str(2020 + at), str(91 + at), str(58 + at)) for at in range(3)]

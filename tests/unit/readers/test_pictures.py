@@ -3,6 +3,7 @@
 import pytest
 
 from deep_research.readers import read
+from deep_research.readers.pictures import whole_address
 from deep_research.sources.document import Picture
 
 PROSE = (
@@ -14,7 +15,8 @@ PAGE = "https://dam.test/news/opening.html"
 def pictures(body: str, name: str = PAGE, head: str = "") -> list[tuple[str, str]]:
     article = f"<article>{PROSE * 6}{body}{PROSE * 6}</article>"
     page = f"<html><head><title>Dam</title>{head}</head><body>{article}</body></html>"
-    return [(picture.address, picture.caption) for picture in read(page.encode(), name=name).pictures]
+    found = read(page.encode(), name=name).pictures
+    return [(whole_address(picture.address, name), picture.caption) for picture in found]
 
 
 @pytest.mark.parametrize(
@@ -97,9 +99,7 @@ def test_a_file_of_ones_own_names_pictures_of_its_folder_alone() -> None:
 
 def test_pictures_of_markdown() -> None:
     text = "# Dam\n\nText ![The dam](img/dam.png) and ![](none.png), ![x](data:image/png;base64,AA)\n"
-    assert read(text.encode(), name="notes/dam.md").pictures == (
-        Picture(address="notes/img/dam.png", caption="The dam"),
-    )
+    assert read(text.encode(), name="notes/dam.md").pictures == (Picture(address="img/dam.png", caption="The dam"),)
 
 
 def test_the_text_and_its_id_do_not_change() -> None:

@@ -13,6 +13,7 @@ from deep_research.reasoning.model.planning import finished_titles
 from deep_research.reasoning.model.prompting import WARNING, PromptOptions, Prompts
 from deep_research.reasoning.model.reasoner import ModelReasoner
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
+from deep_research.reasoning.rules.weighing.charts import possible_series
 from deep_research.reasoning.values import (
     Context,
     Draft,
@@ -75,6 +76,35 @@ async def test_whoever_chooses_charts_sees_each_series_with_its_document_and_lit
     assert len(chart.rows) == 3
     assert "The tariff sheet\nlabel | value\n2021 | 5\n" in request.prompt
     assert request.prompt.count("It cost €3.4 million.") < 100
+
+
+@pytest.mark.parametrize(
+    ("others", "form", "expected"),
+    [
+        (["Sweden"], "area", ("area", {"Norway", "Sweden"})),
+        (["Sweden", "Share"], "pie", ("pie", {""})),
+        ([], "hologram", ("line", {""})),
+    ],
+    ids=["joined", "another unit", "alone"],
+)
+async def test_a_model_joins_series_of_one_unit_and_chooses_the_form(
+    others: list[str], form: str, expected: tuple[str, set[str]]
+) -> None:
+    header = ["Year", "Norway", "Sweden", "Share"]
+    lines = [["2020", "91", "58", "5 %"], ["2021", "103", "71", "7 %"], ["2022", "119", "84", "8 %"]]
+    rows = [row for row, _ in rows_of(table(header, *lines), "a")]
+    findings = findings_of(work_of(0, evidence=tuple(rows)))
+    numbers = {one.measure: at for at, one in enumerate(possible_series(findings, most=9, is_chosen=True), start=1)}
+    joined = ", ".join(str(numbers[name]) for name in others)
+    charts = {"charts": [numbers["Norway"]], "titles": ["Sales"], "joined": [joined]}
+    answer = {**charts, "forms": [form], "programs": ["draw()"]}
+    given = findings.model_copy(update={"has_sandbox": True})
+    (chart,) = await reasoner_of(Scripted([json.dumps(answer)])).plan_charts(given)
+    assert (chart.chart_type, {row.series for row in chart.rows}) == expected
+    assert chart.python_code == "draw()"
+    # Without programs, only what ours can draw.
+    (plain,) = await reasoner_of(Scripted([json.dumps(answer)])).plan_charts(findings)
+    assert (plain.chart_type, plain.rows) == ("line", chart.rows)
 
 
 # Repair and refusal

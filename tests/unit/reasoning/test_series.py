@@ -3,7 +3,7 @@
 import pytest
 
 from deep_research.evidence.passage import Evidence
-from deep_research.reasoning.rules.weighing.charts import charts_of, possible_charts
+from deep_research.reasoning.rules.weighing.charts import chart_of, charts_of, possible_series
 from deep_research.reasoning.values import ChartSpec, Context, Findings, Plan, QuestionKind, SectionPlan, SectionWork
 from tests.unit.reasoning.pieces import brief, piece, rows_of, table
 
@@ -21,7 +21,9 @@ def charts(
     contexts = {each.id: Context(title=(titles or {}).get(each.document, ""), headings=above) for each in evidence}
     # The same piece may stand in two sections.
     findings = Findings(brief=work.brief, plan=plan, sections=(work, work), contexts=contexts)
-    return possible_charts(findings, most=12, is_chosen=True) if question == "?" else charts_of(findings)
+    if question != "?":
+        return charts_of(findings)
+    return tuple(map(chart_of, possible_series(findings, most=12, is_chosen=True)))
 
 
 def points(evidence: list[Evidence]) -> list[list[tuple[str, float]]]:
@@ -311,3 +313,53 @@ def test_one_fact_needs_no_chart(kind: QuestionKind, count: int):
 
 def test_no_evidence_gives_no_chart():
     assert charts([]) == ()
+
+
+SOLD = [["2020", "91000", "58000"], ["2021", "103000", "71000"], ["2022", "119000", "84000"]]
+
+
+@pytest.mark.parametrize(
+    ("header", "question", "above", "title"),
+    [
+        (
+            ["Year", "Norway", "Sweden"],
+            "How did sales develop in Norway and Sweden?",
+            "Cars › Sales of electric cars",
+            "Sales of electric cars: Norway, Sweden, 2020–2022",
+        ),
+        (["Year", "Revenue (€)", "Profit (€)"], "Revenue and profit?", "", "Revenue, Profit, 2020–2022 (€)"),
+        (["年份", "挪威", "瑞典"], "挪威和瑞典的销量如何变化？", "电动汽车销量", "电动汽车销量：挪威、瑞典，2020–2022"),
+        (["年份", "挪威", "瑞典"], "挪威和瑞典的銷量如何變化？", "電動汽車銷量", "電動汽車銷量：挪威、瑞典，2020–2022"),
+    ],
+)
+def test_columns_that_the_question_names_are_lines_of_one_chart(header, question, above, title):
+    evidence = rows(header, *SOLD)
+    [chart] = charts(evidence, question=question, above=above)
+    assert chart.title == title
+    names = [_bare(label) for label in header[1:]]
+    assert [(row.series, row.label, row.value, row.evidence) for row in chart.rows] == [
+        (name, line[0], float(line[at]), row.id)
+        for at, name in enumerate(names, start=1)
+        for line, row in zip(SOLD, evidence, strict=True)
+    ]
+
+
+def _bare(label: str) -> str:
+    return label.partition(" (")[0]
+
+
+def test_a_column_that_the_question_does_not_name_and_one_of_another_size_stay_out():
+    header = ["Year", "Norway", "Sweden"]
+    [chart] = charts(rows(header, *SOLD), question="How did sales develop in Sweden?")
+    assert {row.value for row in chart.rows} == {58000.0, 71000.0, 84000.0}
+    small = [[year, norway, f"{at}.5"] for at, (year, norway, _) in enumerate(SOLD)]
+    assert all(
+        not row.series for chart in charts(rows(header, *small), question="Norway and Sweden?") for row in chart.rows
+    )
+
+
+def test_whoever_chooses_is_offered_every_column():
+    assert [chart.title for chart in charts(rows(["Year", "Norway", "Sweden"], *SOLD))] == [
+        "Norway, 2020–2022",
+        "Sweden, 2020–2022",
+    ]

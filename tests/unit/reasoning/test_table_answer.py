@@ -281,3 +281,29 @@ def test_what_is_to_be_left_out_is_left_out():
 )
 def test_an_extreme_and_a_trend_are_told_in_a_line(question: str, rows: list[tuple[tuple[str, str], ...]], told: str):
     assert summary_of(rows, question, analyze_question(question)) == told
+
+
+@pytest.mark.parametrize(
+    ("labels", "question", "told"),
+    [
+        (
+            ("Year", "Norway", "Sweden"),
+            "How did sales change in Norway and Sweden between 2020 and 2022?",
+            "Norway: 91 (2020) → 119 (2022), +30.8 %; Sweden: 58 (2020) → 84 (2022), +44.8 %",
+        ),
+        (
+            ("Year", "Norway", "Sweden"),
+            "How did sales change in Sweden between 2020 and 2022?",
+            "Sweden: 58 (2020) → 84 (2022), +44.8 %",
+        ),
+        (
+            ("年份", "挪威", "瑞典"),
+            "2020年至2022年挪威和瑞典的销量有什么变化？",
+            "挪威: 91 (2020) → 119 (2022), +30.8 %; 瑞典: 58 (2020) → 84 (2022), +44.8 %",
+        ),
+    ],
+)
+def test_a_trend_of_two_columns_names_both(labels: tuple[str, ...], question: str, told: str):
+    lines = (("2020", "91", "58"), ("2022", "119", "84"))
+    rows = [tuple(zip(labels, line, strict=True)) for line in lines]
+    assert summary_of(rows, question, analyze_question(question)) == told

@@ -9,6 +9,7 @@ from deep_research.sandbox.docker import Docker
 from deep_research.sandbox.process import Limits, Worker, WorkerLost
 from deep_research.sandbox.warm import WarmSandbox
 
+pytestmark = pytest.mark.processes
 # What the client 28.2 says.
 NO_ENGINE = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"
 NO_IMAGE = "Error response from daemon: No such image: deep-research-sandbox:latest"

@@ -1,11 +1,30 @@
-"""A process that is ended leaves nothing to the event loop, whoever is called off meanwhile."""
+"""A process that is ended leaves nothing to the event loop, whoever is called off meanwhile; one may end by itself."""
 
 import asyncio
 from contextlib import suppress
 
 import pytest
 
-from deep_research.sandbox.process import end_process, start_process
+from deep_research.sandbox.process import Limits, Start, Worker, WorkerLost, end_process, run_command, start_process
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.mark.usefixtures("processes_end_at_once")
+@pytest.mark.parametrize("given", [b"", b"FROM python"])
+async def test_a_command_that_ended_at_once_has_still_answered(given: bytes) -> None:
+    assert await run_command(["sh", "-c", "echo 0.8; exit 3"], within_s=60, given=given) == (3, "0.8")
+
+
+@pytest.mark.usefixtures("processes_end_at_once")
+async def test_a_worker_that_ended_at_once_is_lost_with_its_last_words() -> None:
+    with pytest.raises(WorkerLost, match="no namespaces here"):
+        await Worker.started(Start(["sh", "-c", "echo no namespaces here >&2"], None), Limits(), "")
+
+
+async def test_a_command_that_leaves_its_output_to_another_is_given_up() -> None:
+    code, said = await run_command(["sh", "-c", "sleep 20 & exit 0"], within_s=0.5)
+    assert (code, said) == (124, "no answer within 0.5 s")
 
 
 @pytest.mark.parametrize("is_called_off", [False, True])

@@ -1,3 +1,5 @@
+import pytest
+
 from deep_research.text.tables import find_tables, is_label
 
 
@@ -32,6 +34,24 @@ def test_columns_named_by_years_and_quarters_have_a_header():
     ):
         (table,) = find_tables(f"{head}\n| Costs | 1,200 | 8% |\n| Sales | 3.5 | 9% |")
         assert table.header is not None, head
+
+
+@pytest.mark.parametrize("rule", ["", "|---|---|---|\n"])
+@pytest.mark.parametrize("title", ["| Table 1. Cars sold |  |  |", "| 表1 各国汽车销量 |", "| Cars | | |\n| in 1000 |"])
+def test_a_title_above_the_columns_is_no_header(title: str, rule: str):
+    text = f"{title}\n{rule}| Year | Norway | Sweden |\n| 2020 | 91 | 58 |\n| 2021 | 103 | 71 |"
+    (table,) = find_tables(text)
+    assert table.header is not None
+    assert table.header.cells == ("Year", "Norway", "Sweden")
+    assert [row.cells for row in table.rows] == [("2020", "91", "58"), ("2021", "103", "71")]
+    assert text[table.start :].startswith(title)
+
+
+def test_a_header_over_the_second_column_alone_stays_one():
+    (table,) = find_tables("| | Founded |\n|---|---|\n| Alpha | unknown |\n| Beta | 1999 |\n| Gamma | 2001 |")
+    assert table.header is not None
+    assert table.header.cells == ("", "Founded")
+    assert len(table.rows) == 3
 
 
 def test_a_first_row_with_figures_is_no_header():

@@ -53,7 +53,8 @@ class ComputationEngine:
             else:
                 failures = 0
                 figures.append(await context.records.keep(figure))
-                await context.emit("chart-result", {"title": spec.title, "status": "done"})
+                about = figure.to_json()
+                await context.emit("chart-result", {"title": spec.title, "status": "done", "figure": about})
         return figures
 
     async def _drawn(self, spec: ChartSpec, context: StageContext, language: Language) -> Figure:
@@ -64,7 +65,10 @@ class ComputationEngine:
             if not spec.python_code or context.sandbox is None:
                 raise
             if isinstance(failure, SourceRefused):
-                return await self._figure(spec.model_copy(update={"python_code": ""}), context, language)
+                # Ours draws lines and bars.
+                shape = "bar" if spec.chart_type in ("bar", "stacked", "pie") else "line"
+                plain = spec.model_copy(update={"python_code": "", "chart_type": shape})
+                return await self._figure(plain, context, language)
             broken = BrokenChart(spec=spec, error=str(failure))
         mended = await context.reason("repair_chart", lambda reasoner: reasoner.repair_chart(broken))
         # Only the program changes: its data stay what the evidence says.

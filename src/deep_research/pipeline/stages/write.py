@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
+from deep_research.events import MAX_EVENT_TEXT_CHARS, FinalReport
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.language import UNKNOWN
 from deep_research.messages.words import Words, words_in
@@ -516,7 +517,10 @@ async def _stored(written: WrittenReport, asked: JsonObject, context: StageConte
     store, claim = context.run.store, context.run.claim
     report = await store.put_blob(claim, written.text.encode())
     path = str(context.run.folder.path / "report.md")
-    await context.emit("final-report", {"title": written.report.title, "report": report, "path": path})
+    about: FinalReport = {"title": written.report.title, "report": report, "path": path}
+    if len(written.text) <= MAX_EVENT_TEXT_CHARS:
+        about["text"] = written.text
+    await context.emit("final-report", about)
     images = await images_of(written.report.captions, written.citations, context)
     edition = await _edition(written, context)
     await context.run.folder.write("edition.json", canonical_json(edition.to_json()))

@@ -254,11 +254,13 @@ class ChartsAnswer(ModelAnswer):
 
     charts: Numbers = _described("numbers of the series worth a chart, the best first")
     titles: Column = _described("for each of them, in order: the chart's title", [])
+    joined: Column = _described('for each of them, in order: numbers of series for the same chart, "2, 3", or ""', [])
 
 
 class ProgramsAnswer(ChartsAnswer):
-    """The same, with the program that draws each."""
+    """The same, with the form of each chart and the program that draws it."""
 
+    forms: Column = _described("for each of them, in order: line, bar, stacked, area, scatter or pie", [])
     programs: Programs = _described("for each of them, in order: the whole Python program that draws it", [])
 
 

@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from typing import get_args
 
 from deep_research.errors import UnusableAnswer
 from deep_research.evidence.passage import Evidence
@@ -32,7 +33,8 @@ from deep_research.reasoning.model.prompting import (
 )
 from deep_research.reasoning.model.prose import Prose, is_in_language, read_report, read_row, read_sentences
 from deep_research.reasoning.rules.question.analysis import has_short_outline
-from deep_research.reasoning.rules.weighing.charts import MAX_CHARTS, possible_charts
+from deep_research.reasoning.rules.weighing.charts import MAX_CHARTS, chart_of, possible_series
+from deep_research.reasoning.rules.weighing.series import joined_series
 from deep_research.reasoning.rules.weighing.strength import in_brief
 from deep_research.reasoning.values import (
     Analysis,
@@ -49,6 +51,7 @@ from deep_research.reasoning.values import (
     QuestionKind,
     Support,
 )
+from deep_research.report.figure import ChartType
 from deep_research.report.paragraph import Sentence, VerdictKind, numbered_sentences
 from deep_research.request import Language
 from deep_research.text.script import in_script
@@ -124,7 +127,7 @@ class WritingByModel(ModelActs):
         """Let the model choose among series that really stand in the evidence, and write the programs that draw them
         where they can be run; it gives no data of its own.
         """
-        series = await in_thread(possible_charts, findings, most=_MAX_SERIES, is_chosen=True)
+        series = await in_thread(possible_series, findings, most=_MAX_SERIES, is_chosen=True)
         if not series:
             return ()
         kind = ProgramsAnswer if findings.has_sandbox else ChartsAnswer
@@ -133,22 +136,28 @@ class WritingByModel(ModelActs):
             "plan_charts",
             kind,
             known="\n\n".join(numbered(known)),
-            series="\n\n".join(numbered([_shown_series(spec, findings.contexts) for spec in series])),
+            series="\n\n".join(numbered([_shown_series(chart_of(one), findings.contexts) for one in series])),
             count=str(MAX_CHARTS),
             language=language_name(findings.brief.language),
         )
         act = _PROGRAMS if findings.has_sandbox else _CHARTS
         answer = await self._data(act, kind, task, shared=[self._brief(findings.brief)])
-        programs = answer.programs if isinstance(answer, ProgramsAnswer) else []
+        programs, forms = (answer.programs, answer.forms) if isinstance(answer, ProgramsAnswer) else ([], [])
         chosen = []
         for place, number in enumerate(answer.charts):
             if 1 <= number <= len(series) and number not in answer.charts[:place]:
-                spec = series[number - 1]
+                others = dict.fromkeys(map(int, _DIGITS(item_at(answer.joined, place, ""))))
+                parts = [series[at - 1] for at in (number, *others) if 1 <= at <= len(series)]
+                spec = chart_of(joined_series(list(dict.fromkeys(parts))) or parts[0])
                 title, code = item_at(answer.titles, place, ""), item_at(programs, place, "")
+                form = item_at(forms, place, "") if code else ""
                 told = {number for text in (spec.title, *(row.label for row in spec.rows)) for number in _DIGITS(text)}
                 # A title names what is shown: another number in it would be a claim.
                 is_fit = 0 < len(title) <= _MAX_TITLE_CHARS and told.issuperset(_DIGITS(title))
-                chosen.append(spec.model_copy(update={"title": title if is_fit else spec.title, "python_code": code}))
+                about = {"title": title if is_fit else spec.title, "python_code": code}
+                chosen.append(
+                    spec.model_copy(update=about | ({"chart_type": form} if form in get_args(ChartType) else {}))
+                )
         return tuple(chosen[:MAX_CHARTS])
 
     async def repair_chart(self, broken: BrokenChart) -> ChartSpec:

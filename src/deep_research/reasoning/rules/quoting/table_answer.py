@@ -280,7 +280,13 @@ def summary_of(rows: Sequence[Sequence[tuple[str, str]]], question: str, analysi
     dated, column = _by_date(columns[:2], asks), _measured(columns, asks, asks.text)
     if analysis.kind != "trend" or not dated or column is None:
         return ""
-    cells = zip(dated[0].dates, column.numbers, column.cells, dated[0].cells, strict=True)
+    named = [each for each in columns if each.sort == "number" and each.terms and each.terms <= asks.terms]
+    trends = [_trend(each, dated[0]) for each in (named if column in named else [column])]
+    return "; ".join(filter(None, trends))
+
+
+def _trend(column: Column, times: Column) -> str:
+    cells = zip(times.dates, column.numbers, column.cells, times.cells, strict=True)
     points = sorted((date, number, cell, told) for date, number, cell, told in cells if date and number)
     if len(points) < 2:
         return ""

@@ -8,7 +8,7 @@ from itertools import groupby
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.weighing.columns import series_of_table
 from deep_research.reasoning.rules.weighing.dated_figures import series_of_sentences
-from deep_research.reasoning.rules.weighing.series import Series, is_near
+from deep_research.reasoning.rules.weighing.series import MAX_LINES, Series, is_near, joined_series
 from deep_research.reasoning.values import ChartSpec, Context, Findings, QuestionKind
 from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import find_dates
@@ -16,6 +16,8 @@ from deep_research.text.dates import find_dates
 MAX_CHARTS = 5
 # Where nobody judges what a reader needs, few are enough, and none for one thing that is asked for.
 _MAX_BY_RULES, _MAX_OF_TABLE = 3, 2
+# In one chart, the smaller of two lines would lie on the ground.
+_MAX_TIMES = 30
 _ONE_THING: frozenset[QuestionKind] = frozenset({"fact", "yes_no", "who_when_where"})
 _NUMBERED = re.compile(r"^(?:\d+(?:\.\d+)*[.、)]?\s+|[一二三四五六七八九十]+、)")
 
@@ -25,13 +27,21 @@ def charts_of(findings: Findings) -> tuple[ChartSpec, ...]:
     analysis = findings.brief.analysis
     if analysis.kind in _ONE_THING and analysis.is_precise:
         return ()
-    return possible_charts(findings, most=_MAX_BY_RULES)
+    return tuple(map(chart_of, possible_series(findings, most=_MAX_BY_RULES)))
 
 
-def possible_charts(findings: Findings, *, most: int, is_chosen: bool = False) -> tuple[ChartSpec, ...]:
-    """Return a chart for each series, those nearest to the question first, no table again before every other.
+def chart_of(series: Series) -> ChartSpec:
+    """Return the chart that shows a series."""
+    return ChartSpec(
+        title=series.title, chart_type="line" if series.is_dated else "bar", unit=series.unit, rows=series.rows
+    )
 
-    A series that shares no word with the question is left out, unless somebody chooses among them (`is_chosen`).
+
+def possible_series(findings: Findings, *, most: int, is_chosen: bool = False) -> list[Series]:
+    """Return the series of figures, those nearest to the question first, no table again before every other.
+
+    Unless somebody chooses among them (`is_chosen`), one that shares no word with the question is left out, and columns
+    that the question names are one series.
     """
     asked = {*content_terms(findings.brief.question)}
     scores = {piece.id: piece.score for piece in findings.evidence}
@@ -46,18 +56,32 @@ def possible_charts(findings: Findings, *, most: int, is_chosen: bool = False) -
         return shared(series) + best + bool(series.unit), len(series.rows)
 
     ranked, before = [], Counter[str]()
-    for series in sorted(find_series(findings.evidence, findings.contexts), key=worth, reverse=True):
+    found = find_series(findings.evidence, findings.contexts)
+    for series in sorted(found if is_chosen else _named_together(found, asked), key=worth, reverse=True):
         # Beside what a table measures, what it counts says little.
-        if (is_chosen or shared(series)) and (series.unit or not before[series.origin]):
+        if is_chosen or (shared(series) and (series.unit or not before[series.origin])):
             ranked.append((before[series.origin], series))
             before[series.origin] += bool(series.origin)
-    chosen = [series for times, series in sorted(ranked, key=lambda each: each[0]) if times < _MAX_OF_TABLE]
-    return tuple(
-        ChartSpec(
-            title=series.title, chart_type="line" if series.is_dated else "bar", unit=series.unit, rows=series.rows
-        )
-        for series in chosen[:most]
-    )
+    most_of_table = MAX_LINES if is_chosen else _MAX_OF_TABLE
+    return [series for times, series in sorted(ranked, key=lambda each: each[0]) if times < most_of_table][:most]
+
+
+def _named_together(found: Sequence[Series], asked: set[str]) -> list[Series]:
+    """Return the series, those columns of a table as one that the question names and that are of one size."""
+    tables: dict[tuple[str, str], list[Series]] = {}
+    for series in found:
+        if series.origin:
+            tables.setdefault((series.origin, series.unit), []).append(series)
+    kept = list(found)
+    for columns in tables.values():
+        words = [{*content_terms(each.measure)} for each in columns]
+        common = set.intersection(*words)
+        named = [each for each, own in zip(columns, words, strict=True) if asked & (own - common)]
+        sizes = [max(abs(row.value) for row in each.rows) for each in named]
+        joined = joined_series(named) if len(named) > 1 and max(sizes) <= _MAX_TIMES * min(sizes) else None
+        if joined:
+            kept = [joined, *(each for each in kept if each not in named)]
+    return kept
 
 
 def find_series(evidence: Sequence[Evidence], contexts: Mapping[str, Context]) -> list[Series]:

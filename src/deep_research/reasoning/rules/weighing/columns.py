@@ -9,13 +9,13 @@ from itertools import pairwise
 
 from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.quoting.units import cells_of
-from deep_research.reasoning.rules.weighing.series import MIN_POINTS, Series, unit_of
+from deep_research.reasoning.rules.weighing.series import MAX_LINES, MIN_POINTS, Series, unit_of
 from deep_research.report.figure import DataRow
 from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import find_dates, find_months
 from deep_research.text.quantities import Quantity, find_quantities
 
-_MAX_POINTS, _MAX_BARS, _MAX_SERIES, _MAX_LABEL_CHARS = 40, 15, 6, 60
+_MAX_POINTS, _MAX_BARS, _MAX_LABEL_CHARS = 40, 15, 60
 _ID_DIGITS = 3
 # Of a column's cells, so many are figures.
 _MIN_SHARE = 0.6
@@ -159,7 +159,7 @@ class _Table:
         self, measure: str, unit: str, columns: dict[str, Column], names: Column, places: Sequence[int]
     ) -> Iterator[Series]:
         """Yield a line for each row; of two times, or of many rows, bars."""
-        is_line = len(columns) >= MIN_POINTS and len(places) <= _MAX_SERIES
+        is_line = len(columns) >= MIN_POINTS and len(places) <= MAX_LINES
         if not is_line and len(columns) > 2:
             columns = dict(list(columns.items())[-1:])
         if len(columns) < 2 or not (is_line or MIN_POINTS <= len(places) <= _MAX_BARS):
@@ -212,7 +212,7 @@ class _Table:
         for name in names[:1]:
             counts = Counter(name.cells)
             is_only = all(len({*zip(name.cells, each.cells, strict=True)}) == len(counts) for each in names)
-            if is_only and len(counts) <= _MAX_SERIES and min(counts.values()) >= MIN_POINTS:
+            if is_only and len(counts) <= MAX_LINES and min(counts.values()) >= MIN_POINTS:
                 yield from self._line(column, times, name.cells)
                 continue
             for date in sorted({*times.dates}, reverse=True):

@@ -1,6 +1,7 @@
 """A series of figures: values of one measure in one unit, each with the evidence that states it."""
 
 import re
+from collections.abc import Sequence
 from math import isclose
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ from deep_research.text.analyzer import CJK_CHARACTER, content_terms
 from deep_research.text.folding import to_simplified
 from deep_research.text.quantities import SCALES, Quantity
 
-MIN_POINTS = 3
+MIN_POINTS, MAX_LINES = 3, 6
 # Values nearer than this are one, rounded.
 _ROUNDING = 0.02
 _SCALE = "|".join(sorted(SCALES, key=len, reverse=True))
@@ -48,6 +49,24 @@ class Series(NamedTuple):
         when = between.join(dict.fromkeys((labels[0], labels[-1])))
         in_unit = f"{opening}{self.unit}{closing}" if self.unit else ""
         return f"{what}{'' if when in what else comma + when}{in_unit}"
+
+
+def joined_series(parts: Sequence[Series]) -> Series | None:
+    """Return series as the lines or colours of one; None where they differ in unit or in what they run over."""
+    names = [each.measure for each in parts]
+    if len({*names}) < len(names):
+        names = [each.title for each in parts]
+    kinds = {(each.unit, each.is_dated, any(row.series for row in each.rows)) for each in parts}
+    labels = set.intersection(*({row.label for row in each.rows} for each in parts))
+    if len(kinds) > 1 or max(kinds)[2] or not labels or not 1 < len({*names}) == len(names) <= MAX_LINES:
+        return None
+    rows: list[DataRow] = []
+    for name, each in zip(names, parts, strict=True):
+        rows += (row.model_copy(update={"series": name}) for row in each.rows)
+    colon, comma = "：、" if CJK_CHARACTER.search(names[0]) else (": ", ", ")
+    subjects = {each.subject for each in parts}
+    above = f"{parts[0].subject}{colon}" if parts[0].subject and len(subjects) == 1 else ""
+    return parts[0]._replace(measure=above + comma.join(names), rows=tuple(rows))
 
 
 def unit_of(figure: Quantity) -> str:
