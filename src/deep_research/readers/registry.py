@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import NamedTuple, cast
 
 from deep_research.errors import SourceDamaged, SourceError
-from deep_research.readers.blocks import one_line
+from deep_research.readers.blocks import names_file, one_line
 from deep_research.readers.children import read_in_child
 from deep_research.readers.encoding import decode, in_utf8
 from deep_research.readers.port import MAX_FILE_BYTES, Reader, Reading, failed
@@ -123,7 +123,7 @@ def _read(raw: bytes, name: str, media_type: str) -> Reading:
     named = _format_by_name(name, media_type)
     file_format = _format_by_content(raw, name, named)
     reading = file_format.read(raw, name, media_type)
-    reading = _cleaned(reading.model_copy(update={"title": reading.title or PurePath(name).stem}))
+    reading = _cleaned(reading.model_copy(update={"title": _title(reading) or PurePath(name).stem}))
     if not reading.text.strip():
         raise SourceError(f"{name!r} holds no text; remove it or save it again with its content.")
     warnings = reading.warnings
@@ -138,6 +138,12 @@ def _read(raw: bytes, name: str, media_type: str) -> Reading:
             "warnings": warnings,
         }
     )
+
+
+def _title(reading: Reading) -> str:
+    """Return the title; the first heading where the title is only a file's name."""
+    headings = (place.label for place in reading.places if place.kind == "heading" and place.label)
+    return next(headings, reading.title) if names_file(reading.title) else reading.title
 
 
 def _cleaned(reading: Reading) -> Reading:

@@ -74,6 +74,13 @@ class Report(Value):
         return [*self.abstract, *body, *self.disagreements]
 
     @property
+    def text(self) -> str:
+        """Return the title, the headings and all sentences as plain text, to be searched."""
+        titles = (self.title, *(chapter.title for chapter in self.chapters))
+        sentences = (sentence.text for paragraph in self.paragraphs for sentence in paragraph.sentences)
+        return "\n".join((*titles, *sentences))
+
+    @property
     def captions(self) -> list[Caption]:
         """Return the figures in the order in which they are read."""
         return [paragraph for paragraph in self.paragraphs if isinstance(paragraph, Caption)]

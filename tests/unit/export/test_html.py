@@ -105,6 +105,17 @@ def test_all_that_the_markdown_shows_stands_in_the_page(language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+def test_what_to_note_stands_below_the_answer(language):
+    own, words = edition(language), words_in(language)
+    shown = page_of(own).xpath("//article/*/@class")
+    assert shown.index("abstract") + 1 == shown.index("notice")
+    text = render(own.report, own.citations, number_of=own.number_of, words=words)
+    places = [text.index(each) for each in (words("report.abstract"), words("report.notice"), own.report.chapters[0].title)]
+    assert places == sorted(places)
+    assert words("report.notice") in opening_of(text)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_every_marker_leads_to_a_passage_that_stands_there_once(language):
     own = edition(language)
     page = page_of(own)
