@@ -11,7 +11,7 @@ from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage
 from pypdfium2 import raw as pdfium
 
 from deep_research.errors import SourceDamaged, SourceError, SourceProtected
-from deep_research.readers.blocks import BlockText
+from deep_research.readers.blocks import BlockText, names_file
 from deep_research.readers.grid import explains_columns, explanation, read_header
 from deep_research.readers.pdf_lines import join_lines, width_of, with_whole_characters
 from deep_research.readers.pdf_tables import PageTable, find_page_tables

@@ -17,6 +17,7 @@ from deep_research.messages.words import words_in
 from deep_research.report.citation import Citations
 from deep_research.report.edition import CitedPassage, Edition
 from deep_research.report.layout import Chapter, Items, Label, Picture, Prose, Report, Table, laid_out
+from deep_research.report.markdown import opening_of, render
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict, note, row
 from deep_research.request import Language
 from deep_research.verify.report import Verifier

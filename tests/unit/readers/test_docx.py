@@ -1,6 +1,8 @@
+import io
 from datetime import UTC, datetime
 
 import pytest
+from docx import Document
 
 from deep_research.errors import SourceError
 from deep_research.readers import place_of, read
@@ -75,7 +77,7 @@ def test_a_document_part_that_is_not_word_is_refused(broken: bytes):
 
 
 def test_a_title_that_is_a_files_name_gives_way_to_the_first_heading() -> None:
-    document = docx.Document()
+    document = Document()
     document.core_properties.title = "Microsoft Word - 方案 final.docx"
     document.add_heading("青岚市海绵城市方案", 1)
     document.add_paragraph("工程完成投资48.6亿元。")
