@@ -334,7 +334,8 @@ def test_buttons_and_choices_have_room_for_their_words(browser: Browser, client:
         page.goto("/")
         page.locator(".options summary").click()
         room, needed = page.locator("#clarify").evaluate(
-            """each => { const style = getComputedStyle(each), canvas = document.createElement("canvas").getContext("2d");
+            """each => { const style = getComputedStyle(each);
+            const canvas = document.createElement("canvas").getContext("2d");
             canvas.font = style.font;
             return [each.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight),
                     Math.max(...[...each.options].map((option) => canvas.measureText(option.text).width))]; }"""

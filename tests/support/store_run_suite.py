@@ -87,7 +87,7 @@ class RunConformance:
             assert await found(text="as \\U0000") == ["run-odd"]
             assert await found(text="zero") == ["run-odd"]
             claim = await start_run(store, "run-told")
-            said = "Halden\n\"Bills\" fell by 7 %. 青岚市 \\u0000 \0"
+            said = 'Halden\n"Bills" fell by 7 %. 青岚市 \\u0000 \0'
             result: JsonObject = {"text": said, "title": "T", "learnings": ["unsaid"]}
             await store.finish(claim, "done", event=make_status("done"), result=result)
             for words in ('"BILLS" fell', "青岚市", "7 %", "\\u0000"):

@@ -49,9 +49,9 @@ class Chapter(Value):
 class Report(Value):
     """A whole report before it is rendered; `about` is what the run did and could not do, a line each.
 
-    `notice` is what a reader must know with the answer, below it. `knowledge` is what a model says by itself where no source was
-    found; nothing of it is cited or checked. Without references, the report says where they are. Where the sources do
-    not answer the question, `is_answered` is false.
+    `notice` is what a reader must know with the answer, below it. `knowledge` is what a model says by itself where no
+    source was found; nothing of it is cited or checked. Without references, the report says where they are. Where the
+    sources do not answer the question, `is_answered` is false.
     """
 
     title: str

@@ -148,7 +148,14 @@ def test_no_header_breaks_within_a_word(language: Language) -> None:
     words = words_in(language)
     head = tuple(words(f"report.{key}") for key in ("figure", "statement", "origins", "others", "dated", "source"))
     long = "The Harbour Heat retrofit of Halden Bay cost 163.8 million euros in total by 31 December 2025."
-    cells = ("€163.8 million", long, "3, also [7][8]", "€146.2 million [1]", "2026-02-12 (all: 2026-02-12 – 2026-05-22)", "[1]")
+    cells = (
+        "€163.8 million",
+        long,
+        "3, also [7][8]",
+        "€146.2 million [1]",
+        "2026-02-12 (all: 2026-02-12 – 2026-05-22)",
+        "[1]",
+    )
     table = Table(head, (tuple((Span(cell),) for cell in cells),) * 3)
     shares = shares_of(table)
     assert sum(shares) <= 1.0001

@@ -111,7 +111,9 @@ def test_what_to_note_stands_below_the_answer(language):
     shown = page_of(own).xpath("//article/*/@class")
     assert shown.index("abstract") + 1 == shown.index("notice")
     text = render(own.report, own.citations, number_of=own.number_of, words=words)
-    places = [text.index(each) for each in (words("report.abstract"), words("report.notice"), own.report.chapters[0].title)]
+    places = [
+        text.index(each) for each in (words("report.abstract"), words("report.notice"), own.report.chapters[0].title)
+    ]
     assert places == sorted(places)
     assert words("report.notice") in opening_of(text)
 
