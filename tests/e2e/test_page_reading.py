@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from deep_research.export.formats import FORMATS
 from deep_research.settings import Settings
+from tests.support.every_kind import edition
 from tests.support.kept_reports import hostile_report, keep_report, keep_runs, long_report
 from tests.support.page import chromium, needs_chromium, reading
 from tests.support.server import EXAMPLES, QUESTION, Client, serving, settings_for
@@ -258,6 +259,88 @@ def test_documents_are_uploaded_read_searched_and_deleted(browser: Browser, clie
         page.get_by_role("dialog").get_by_role("button", name="Delete").click()
         page.wait_for_url("**/documents")
         expect(page.get_by_text("Papers")).to_have_count(0)
+
+
+@pytest.mark.parametrize(("locale", "told"), [("en-US", "Cannot be used:"), ("zh-CN", "无法使用，原因（英文）：")])
+def test_a_damaged_file_says_so_where_it_is_attached_and_names_no_collection(
+    browser: Browser, client: Site, locale: str, told: str
+):
+    damaged = (EXAMPLES / "audit-letter-truncated.pdf").read_bytes()
+    note = f"The boiler of Kettle Point burns wood chips, {locale}.".encode()
+    files = [
+        {"name": name.replace(".", f"-{locale}."), "mimeType": "", "buffer": content}
+        for name, content in (("none.md", b""), ("cut.pdf", damaged), ("kept.md", note))
+    ]
+    with reading(browser, client.address, locale=locale) as reader:
+        page = reader.page
+        page.goto("/")
+        page.locator("[data-file-input]").set_input_files(files)  # type: ignore[arg-type]  # a list of payloads
+        row = page.locator(".files li", has_text="cut-")
+        expect(row).to_contain_text(told)
+        expect(row).to_contain_text("damaged")
+        expect(row).to_have_class("refused")
+        expect(page.locator(".files [data-kept]")).to_have_count(1)
+        expect(page.locator("#documents option:checked")).to_have_text(re.compile("^kept"))
+        names = [each["name"] for each in client.http.get("/api/collections").json()["collections"]]
+        assert sum(name.startswith("kept") for name in names) == 1
+        assert not [name for name in names if name.startswith(("none", "cut"))]
+        (own,) = [each for each in client.http.get("/api/collections").json()["collections"] if locale in each["name"]]
+        assert own["files"] == 1
+        client.http.delete(f"/api/collections/{own['id']}")
+
+
+@pytest.mark.parametrize(
+    ("locale", "badge", "doubt"),
+    [
+        ("en-US", "Verified: every sentence stands in its source", "Not verified"),
+        ("zh-CN", "已核查：每句话都见于来源", "未通过核查"),
+        ("zh-TW", "已查核：每句話都見於來源", "未通過查核"),
+    ],
+)
+def test_history_tells_what_was_not_verified_and_finds_the_words_of_reports(
+    browser: Browser, client: Site, report: str, locale: str, badge: str, doubt: str
+):
+    own = edition().model_copy(update={"question": f"Asked in {locale}?"})
+    text = f"Bills fell by 7 % in zanzibar-{locale}."
+    bad = keep_report(client.settings, own, is_verified=False, text=text)
+    with reading(browser, client.address, locale=locale, viewport={"width": 390, "height": 844}) as reader:
+        page = reader.page
+        page.goto(f"/runs/{report}")
+        expect(page.locator(".over .chip.good")).to_have_text(badge)
+        assert reader.overflow() <= 0
+        page.goto(f"/runs?q=Fell+by+7+%25+in+zanzibar-{locale}")
+        expect(page.locator(".run")).to_have_count(1)
+        expect(page.locator(f"#run-{bad} .chip.warn")).to_have_text(doubt)
+        page.goto("/runs?q=Ratepayers")
+        expect(page.locator(f"#run-{report}")).to_have_count(1)
+        expect(page.locator(f"#run-{report} .chip.warn")).to_have_count(0)
+        client.http.delete(f"/api/runs/{bad}")
+        page.goto(f"/runs?q=zanzibar-{locale}")
+        expect(page.locator(".run")).to_have_count(0)
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_buttons_and_choices_have_room_for_their_words(browser: Browser, client: Site, report: str, locale: str):
+    with reading(browser, client.address, locale=locale, viewport={"width": 390, "height": 844}) as reader:
+        page = reader.page
+        page.goto(f"/runs/{report}")
+        boxes = page.locator(".over .acts > :visible").evaluate_all(
+            "all => all.map((each) => each.getBoundingClientRect()).map(({x, y, width}) => [x, y, x + width])"
+        )
+        rows = {y: [box for box in boxes if box[1] == y] for _, y, _ in boxes}
+        assert len({(row[0][0], row[-1][2]) for row in rows.values()}) == 1, "each row fills the line"
+    with reading(browser, client.address, locale=locale, viewport={"width": 1400, "height": 900}) as reader:
+        page = reader.page
+        page.goto("/")
+        page.locator(".options summary").click()
+        room, needed = page.locator("#clarify").evaluate(
+            """each => { const style = getComputedStyle(each);
+            const canvas = document.createElement("canvas").getContext("2d");
+            canvas.font = style.font;
+            return [each.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight),
+                    Math.max(...[...each.options].map((option) => canvas.measureText(option.text).width))]; }"""
+        )
+        assert needed <= room
 
 
 def test_settings_name_what_is_missing_and_no_secret(browser: Browser, client: Site):

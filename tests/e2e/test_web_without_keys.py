@@ -65,9 +65,9 @@ async def test_open_sources_carry_a_run_without_the_general_web(language: Any, t
         )
         report = await research(QUESTIONS[language], settings=settings)
     say = words_in(language)
-    title, _, label, _, lost, rests = report.final_report.split("\n")[:6]
-    assert title.startswith("# ")
-    assert label == f"**{say('report.notice')}**"
+    answer, _, noted = report.final_report.partition(f"\n**{say('report.notice')}**\n\n")
+    assert answer.count("\n## ") == 1, "it stands below the answer"
+    lost, rests = noted.split("\n")[:2]
     assert "DuckDuckGo" in lost
     assert rests == f"- {say('search.rests_on', sources=say('report.list_separator').join(_read(report)))}"
     assert report.is_verified

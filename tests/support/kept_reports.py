@@ -20,7 +20,9 @@ from tests.support.every_kind import PNG, SVG, edition
 from tests.unit.export.test_html import hostile, large
 
 
-def keep_report(settings: Settings, own: Edition, *, tags: Sequence[str] = ()) -> str:
+def keep_report(
+    settings: Settings, own: Edition, *, tags: Sequence[str] = (), is_verified: bool = True, text: str = ""
+) -> str:
     """Keep a report as a run that is done, with a text for each of its sources; return the run's id."""
 
     async def keep(store: Store) -> str:
@@ -49,7 +51,8 @@ def keep_report(settings: Settings, own: Edition, *, tags: Sequence[str] = ()) -
             "title": own.report.title,
             "edition": await store.put_blob(claim, shown.encode()),
             "report": await store.put_blob(claim, b"# Report\n"),
-            "is_verified": True,
+            "is_verified": is_verified,
+            "text": text,
         }
         event = NewEvent(at=datetime.now(UTC), kind="run-status", key="run-status/1/done", data={"status": "done"})
         await store.finish(claim, "done", event=event, result=result)

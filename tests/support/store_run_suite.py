@@ -86,6 +86,15 @@ class RunConformance:
             await store.create_run(make_run("run-odd", minute=-1).model_copy(update={"request": odd}))
             assert await found(text="as \\U0000") == ["run-odd"]
             assert await found(text="zero") == ["run-odd"]
+            claim = await start_run(store, "run-told")
+            said = 'Halden\n"Bills" fell by 7 %. 青岚市 \\u0000 \0'
+            result: JsonObject = {"text": said, "title": "T", "learnings": ["unsaid"]}
+            await store.finish(claim, "done", event=make_status("done"), result=result)
+            for words in ('"BILLS" fell', "青岚市", "7 %", "\\u0000"):
+                assert "run-told" in await found(text=words)
+            assert await found(text="unsaid") == await found(text="learnings") == []
+            await store.delete_run("run-told", current_owner())
+            assert await found(text="Bills") == []
             assert await found(tag="städte") == ["run-a"]
             assert await found(tag="energ") == []
             after = question("And since?").model_copy(update={"follow": "run-a"})

@@ -29,7 +29,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from deep_research.charts import style
 
 # Widths count an ASCII letter as 1 and a Chinese sign as 2.
-_TITLE_WIDTH, _LABEL_WIDTH, _LEGEND_WIDTH, _LINE_WIDTH = 72, 34, 38, 90
+_LABEL_WIDTH, _LEGEND_WIDTH, _LINE_WIDTH = 34, 38, 90
 # More or longer labels than these stand beside bars, not below them.
 _MAX_UPRIGHT, _MAX_UPRIGHT_WIDTH = 8, 10
 # So many values stand beside their points; more would touch each other.
@@ -89,9 +89,10 @@ def _drawn(given: dict[str, Any]) -> dict[str, Any]:
     with warnings.catch_warnings(record=True) as noticed:
         warnings.simplefilter("always")
         figure, axes = figure_of(given)
+        title = _one_line(given["title"])
         drawn = {
-            "png": base64.b64encode(_saved(figure, "png")).decode(),
-            "svg": _saved(figure, "svg").decode(),
+            "png": base64.b64encode(_saved(figure, "png", title)).decode(),
+            "svg": _saved(figure, "svg", title).decode(),
             "plotted": plotted(axes),
         }
     missing = sorted({chr(int(match[1])) for each in noticed if (match := _MISSING.match(str(each.message)))})
@@ -110,10 +111,6 @@ def figure_of(given: dict[str, Any]) -> tuple[Figure, Axes]:
     unit = f"{scale.name}{_one_line(given['unit'])}".strip()
     shape = _lines if given["chart_type"] == "line" else partial(_bars, figure)
     signs = shape(axes, rows, scale, unit)
-    # Above the whole picture: labels beside the axes take nothing from its width.
-    title = figure.suptitle(_wrapped(_one_line(given["title"]), _TITLE_WIDTH), x=0.01, ha="left")
-    sizes = {"fontsize": plt.rcParams["axes.titlesize"], "fontweight": plt.rcParams["axes.titleweight"]}
-    title.set(linespacing=_SPACING, **sizes)
     if len(signs) > 1:
         _legend(figure, signs)
     return figure, axes
@@ -271,7 +268,9 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _saved(figure: Figure, kind: str) -> bytes:
+def _saved(figure: Figure, kind: str, title: str) -> bytes:
+    """Return a picture as a file, which names the title; it is not drawn, as the caption below says it."""
     stream = io.BytesIO()
-    figure.savefig(stream, format=kind, metadata={"Date": None} if kind == "svg" else {"Software": None})
+    unwanted = "Date" if kind == "svg" else "Software"
+    figure.savefig(stream, format=kind, metadata={"Title": title, unwanted: None})
     return stream.getvalue()

@@ -66,11 +66,15 @@ def apply(language: str = "en") -> None:
             "lines.linewidth": 2.2,
             "lines.markersize": 6,
             "legend.frameon": False,
+            "legend.borderaxespad": 1.3,
             "figure.facecolor": BACKGROUND,
             "figure.figsize": (8, 4.5),
             "figure.dpi": 150,
             "savefig.dpi": 150,
             "figure.constrained_layout.use": True,
+            # In inches: nothing touches the edge of the card that a picture stands in.
+            "figure.constrained_layout.h_pad": 0.2,
+            "figure.constrained_layout.w_pad": 0.2,
             # The same chart is the same bytes.
             "svg.hashsalt": "deep-research",
         }

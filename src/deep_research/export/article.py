@@ -97,11 +97,11 @@ class _Writer:
         """Return the whole report."""
         report, words = self.edition.report, self.words
         blocks = laid_out(report, self.edition.citations, number_of=self.edition.number_of, words=words)
-        notices, sections = [], []
+        sections = []
         entries: list[tuple[str, str]] = []
-        for heading, own in _sections(blocks):
+        for heading, own in _sections(blocks, Label(words("report.notice"))):
             if heading is None:
-                notices.append(self._notice(own))
+                sections.append(self._notice(own))
             elif heading.part != "references":
                 id_ = f"part-{len(entries) + 1}"
                 entries.append((id_, heading.text))
@@ -116,7 +116,7 @@ class _Writer:
         )
         version = words("html.version", version=self.edition.code_version)
         end = tag("footer", *_parted([report.run_line, version]), class_="small")
-        article = tag("article", self._head(), *notices, *sections, method, end)
+        article = tag("article", self._head(), *sections, method, end)
         entries.append(("sources", words("html.sources")))
         return Parts(entries, article, self._sources(), self._card())
 
@@ -166,7 +166,7 @@ class _Writer:
         )
 
     def _notice(self, blocks: Iterable[Block]) -> Html:
-        """Return what a reader must know before all else; it stands before the first heading, and has none itself."""
+        """Return what a reader must know with the answer; it has no heading of its own."""
         own = (
             tag("p", tag("strong", block.text)) if isinstance(block, Label) else self._block(block) for block in blocks
         )
@@ -489,15 +489,16 @@ class _Writer:
         )
 
 
-def _sections(blocks: Iterable[Block]) -> Iterator[tuple[Heading | None, list[Block]]]:
-    """Yield each heading with what stands below it, first what stands before all headings."""
+def _sections(blocks: Iterable[Block], notice: Label) -> Iterator[tuple[Heading | None, list[Block]]]:
+    """Yield each heading with what stands below it; the notice has no heading."""
     heading: Heading | None = None
     own: list[Block] = []
     for block in blocks:
-        if isinstance(block, Heading) and block.level == 2:
+        is_heading = isinstance(block, Heading) and block.level == 2
+        if is_heading or block == notice:
             if heading or own:
                 yield heading, own
-            heading, own = block, []
+            heading, own = (block, []) if isinstance(block, Heading) else (None, [block])
         else:
             own.append(block)
     if heading or own:

@@ -27,14 +27,14 @@ class Format(NamedTuple):
 
 
 FORMATS: dict[str, Format] = {
+    "pdf": Format("deep_research.export.pdf:to_pdf", package="typst", extra="pdf"),
+    "docx": Format("deep_research.export.docx:to_docx"),
     "html": Format("deep_research.export.html:to_html"),
     "md": Format("deep_research.export.formats:to_markdown"),
-    "docx": Format("deep_research.export.docx:to_docx"),
     "json": Format("deep_research.export.json_ld:to_json"),
     "bib": Format("deep_research.export.bibliography:to_bibtex"),
     "ris": Format("deep_research.export.bibliography:to_ris"),
     "csl": Format("deep_research.export.bibliography:to_csl"),
-    "pdf": Format("deep_research.export.pdf:to_pdf", package="typst", extra="pdf"),
     "bundle": Format("deep_research.export.bundle:to_bundle", ending="zip", needs_sources=True),
 }
 

@@ -22,6 +22,8 @@ _MIN_CHARS = 9
 # A report of more letters has a table of contents.
 _LONG_REPORT_CHARS = 12_000
 _MAX_RUNNING_TITLE = 90
+# Chinese is broken between any two signs.
+_WORD = re.compile(r"[^\s\u2e80-\uffff]+")
 _NUMBER = re.compile(r"[-+−–~≈<>]?[$€£¥]?\s?\d[\d.,\s]*\s?(?:%|‰)?|–")
 
 
@@ -109,8 +111,13 @@ def widths_of(table: Table) -> list[int]:
 
 
 def shares_of(table: Table) -> list[float]:
-    """Return how much of a page's width each column gets."""
+    """Return how much of a page's width each column gets; no word of a header is broken while there is room for it."""
     needed = [min(max(most, _MIN_CHARS), _MAX_SHARE) + _GUTTER_CHARS for most in _needed(table)]
+    least = [max(map(len, _WORD.findall(label)), default=0) + 2 * _GUTTER_CHARS for label in table.head]
+    wanted = [max(width - own, 0) for width, own in zip(needed, least, strict=True)]
+    spare = _LINE_CHARS - sum(least)
+    if sum(needed) > _LINE_CHARS and spare > 0:
+        needed = [own + more * spare / sum(wanted) for own, more in zip(least, wanted, strict=True)]
     return [width / max(sum(needed), _LINE_CHARS) for width in needed]
 
 

@@ -1,4 +1,4 @@
-"""The fixed words of one language, by key; a new word is a line in each of the `.toml` files beside this one."""
+"""The fixed words of one language, by key; a new word is a line in `en.toml` and one in `zh-Hans.toml`."""
 
 import tomllib
 from collections.abc import Mapping
@@ -57,8 +57,19 @@ def words_in(language: str) -> Words:
 
 
 def words_from(folder: "Traversable", language: str) -> Words:
-    """Return the words that a folder holds in a language, read from its `.toml` file."""
-    source = folder.joinpath(f"{language if language in LANGUAGES else 'en'}.toml")
-    tables: dict[str, dict[str, str]] = tomllib.loads(source.read_text(encoding="utf-8"))
-    templates = {f"{table}.{name}": text for table, texts in tables.items() for name, text in texts.items()}
-    return Words(language, MappingProxyType(templates))
+    """Return the words that a folder holds in a language.
+
+    Traditional Chinese is converted from simplified, but for the words that its own file holds.
+    """
+    if language != "zh-Hant":
+        return Words(language, MappingProxyType(_templates(folder, language if language in LANGUAGES else "en")))
+    import opencc
+
+    to_traditional = opencc.OpenCC("s2twp").convert
+    converted = {key: to_traditional(text) for key, text in _templates(folder, "zh-Hans").items()}
+    return Words(language, MappingProxyType(converted | _templates(folder, language)))
+
+
+def _templates(folder: "Traversable", language: str) -> dict[str, str]:
+    tables: dict[str, dict[str, str]] = tomllib.loads(folder.joinpath(f"{language}.toml").read_text(encoding="utf-8"))
+    return {f"{table}.{name}": text for table, texts in tables.items() for name, text in texts.items()}

@@ -86,8 +86,8 @@ def _shown(placed: _Placed, after: Paragraph, words: Words) -> list[Paragraph]:
     """Return a figure's caption, behind a sentence of its own where the text has none for it."""
     # A small heading over what stands before holds for the figure too; who is quoted there does not speak here.
     lead = "" if after.lead.endswith((":", "：")) or after.mark else after.lead
-    title, number = placed.figure.title, placed.number
-    text = words("figure.caption", number=number, title=title)
+    number = placed.number
+    text = words("figure.caption", number=number, title=placed.figure.title)
     # A row of a table is read under its header.
     evidence = tuple(dict.fromkeys(id_ for piece in placed.evidence for id_ in (piece.id, piece.header) if id_))
     caption = Caption(
@@ -98,7 +98,7 @@ def _shown(placed: _Placed, after: Paragraph, words: Words) -> list[Paragraph]:
         number=number,
         figure=placed.figure,
     )
-    introduced = note(after.section, words("figure.shown", number=number, title=title))
+    introduced = note(after.section, words("figure.shown", number=number))
     return [caption] if placed.place.is_mentioned else [introduced.model_copy(update={"lead": lead}), caption]
 
 

@@ -9,6 +9,10 @@ from deep_research.text.cleaning import clean_text
 
 _SPACES = re.compile(r"\s+")
 _MAX_TITLE_CHARS = 120
+_NO_TITLE = re.compile(
+    r"(?i)untitled|\(?anonymous\)?|无标题|無標題|microsoft (?:word|powerpoint|excel) ?-.*"
+    r"|.*\.(?:docx?|pdf|indd|tex|pptx?|xlsx?|odt|rtf|txt|md|html?|epub)"
+)
 
 
 class BlockText:
@@ -89,6 +93,11 @@ class BlockText:
 def looks_like_title(line: str) -> bool:
     """Return whether a line is short and no sentence."""
     return 0 < len(line) <= _MAX_TITLE_CHARS and not line.endswith(tuple(".。！？!?,，;；"))
+
+
+def names_file(title: str) -> bool:
+    """Return whether a title is none: the name of a file, or what a program writes where it has none."""
+    return bool(_NO_TITLE.fullmatch(title.strip()))
 
 
 def one_line(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from pathlib import PurePath
 
-from deep_research.readers.blocks import one_line
+from deep_research.readers.blocks import names_file, one_line
 from deep_research.readers.port import Reading
 from deep_research.sources.document import Place
 from deep_research.text.cleaning import clean_with_offsets
@@ -15,11 +15,17 @@ _FACTS = ("title", "author", "published", "canonical", "language")
 
 def finished(reading: Reading, name: str) -> Reading:
     """Return a reading cleaned, with a title, its language, and a warning where it holds orders to an AI."""
-    reading = cleaned(reading.model_copy(update={"title": reading.title or PurePath(name).stem}))
+    reading = cleaned(reading.model_copy(update={"title": _title(reading) or PurePath(name).stem}))
     has_orders = find_prompt_injection(f"{reading.title}\n\n{reading.text}")
     warnings = (*reading.warnings, PROMPT_INJECTION_FOUND) if has_orders else reading.warnings
     language = reading.language or detect_language(reading.text)
     return reading.model_copy(update={"language": language, "warnings": warnings})
+
+
+def _title(reading: Reading) -> str:
+    """Return the title; the first heading where the title is only a file's name."""
+    headings = (place.label for place in reading.places if place.kind == "heading" and place.label)
+    return next(headings, reading.title) if names_file(reading.title) else reading.title
 
 
 def cleaned(reading: Reading) -> Reading:

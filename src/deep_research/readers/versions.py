@@ -9,16 +9,16 @@ from importlib.metadata import PackageNotFoundError, version
 
 EXTRACTOR_VERSIONS = {
     "text": 2,
-    "markdown": 2,
-    "html": 4,
-    "pdf": 3,
-    "docx": 2,
-    "pptx": 2,
+    "markdown": 3,
+    "html": 5,
+    "pdf": 4,
+    "docx": 3,
+    "pptx": 3,
     "xlsx": 3,
     "csv": 3,
     "eml": 3,
     "mbox": 3,
-    "epub": 2,
+    "epub": 3,
     "jsonl": 5,
 }
 # The packages that find the text of a format: another version of one is another extractor.

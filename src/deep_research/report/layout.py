@@ -49,9 +49,9 @@ class Chapter(Value):
 class Report(Value):
     """A whole report before it is rendered; `about` is what the run did and could not do, a line each.
 
-    `notice` is what a reader must know before all else. `knowledge` is what a model says by itself where no source was
-    found; nothing of it is cited or checked. Without references, the report says where they are. Where the sources do
-    not answer the question, `is_answered` is false.
+    `notice` is what a reader must know with the answer, below it. `knowledge` is what a model says by itself where no
+    source was found; nothing of it is cited or checked. Without references, the report says where they are. Where the
+    sources do not answer the question, `is_answered` is false.
     """
 
     title: str
@@ -72,6 +72,13 @@ class Report(Value):
         """Return all paragraphs in the order in which they are read."""
         body = (paragraph for chapter in self.chapters for paragraph in chapter.paragraphs)
         return [*self.abstract, *body, *self.disagreements]
+
+    @property
+    def text(self) -> str:
+        """Return the title, the headings and all sentences as plain text, to be searched."""
+        titles = (self.title, *(chapter.title for chapter in self.chapters))
+        sentences = (sentence.text for paragraph in self.paragraphs for sentence in paragraph.sentences)
+        return "\n".join((*titles, *sentences))
 
     @property
     def captions(self) -> list[Caption]:
@@ -163,11 +170,11 @@ def laid_out(report: Report, citations: Citations, *, number_of: Cite, words: Wo
     `number_of` gives the citation number of an evidence id.
     """
     blocks: list[Block] = []
-    if report.notice:
-        blocks += [Label(words("report.notice")), *_bullets(report.notice)]
     if report.abstract:
         title = one_line(report.abstract_title) or words("report.abstract")
         blocks += [Heading(title, part="abstract"), *chapter_blocks(report.abstract, number_of, words)]
+    if report.notice:
+        blocks += [Label(words("report.notice")), *_bullets(report.notice)]
     gaps = _bullets(report.gaps)
     for chapter in report.chapters:
         title = one_line(chapter.title)

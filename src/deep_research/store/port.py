@@ -66,7 +66,7 @@ class RunRow(Value):
 
 
 class RunChoice(Value):
-    """Which runs are looked for: a user's, with a text in their question, under a tag, older than another one.
+    """Which runs are looked for: a user's, with a text in their question or report, under a tag, older than one.
 
     `origin` is a run that they follow or bring up to date. `before` is the time and the id of the last one seen.
     """

@@ -52,7 +52,8 @@ SELECT rowid, CAST(id AS BLOB) AS id FROM runs NOT INDEXED ORDER BY created_at D
 SELECT rowid, CAST(id AS BLOB) AS id FROM runs
 WHERE (:user IS NULL OR "user" = :user)
   AND (created_at, runs.id) < (:created_at, :id)
-  AND (:text = '' OR instr(lower(request ->> '$.question'), lower(:text)))
+  AND (:text = '' OR instr(lower(request ->> '$.question'), lower(:text))
+    OR instr(lower(CASE WHEN json_valid(result) THEN result ->> '$.text' END), lower(:text)))
   AND (:origin = '' OR :origin IN (request ->> '$.follow', request ->> '$.update.run'))
   AND (:tag = '' OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag))
 ORDER BY created_at DESC, runs.id DESC

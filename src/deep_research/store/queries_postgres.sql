@@ -14,12 +14,14 @@ SELECT rowid FROM runs WHERE starts_with(id, :prefix) ORDER BY id LIMIT 2
 -- The functions of JSON take no NUL and no half of a surrogate pair, which a question may hold.
 -- name: list_runs
 SELECT runs.* FROM runs, LATERAL (
-    SELECT regexp_replace(request, '(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})', '\1\\ufffd', 'gi')::json
-) AS asked (request)
+    SELECT regexp_replace(request, '(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})', '\1\\ufffd', 'gi')::json,
+           regexp_replace(result, '(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})', '\1\\ufffd', 'gi')::json
+) AS asked (request, result)
 WHERE (:user::text IS NULL OR "user" = :user)
   AND (:status::text IS NULL OR status = :status)
   AND (created_at, id) < (:created_at, :id)
-  AND (:text = '' OR strpos(lower(asked.request ->> 'question'), lower(:text)) > 0)
+  AND (:text = '' OR strpos(lower(asked.request ->> 'question'), lower(:text)) > 0
+    OR strpos(lower(asked.result ->> 'text'), lower(:text)) > 0)
   AND (:origin = '' OR :origin IN (asked.request ->> 'follow', asked.request #>> '{update,run}'))
   AND (:tag = '' OR :tag IN (SELECT json_array_elements_text(tags::json)))
 ORDER BY created_at DESC, id DESC

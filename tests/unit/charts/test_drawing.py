@@ -4,6 +4,7 @@ import asyncio
 import base64
 import os
 import signal
+from io import BytesIO
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from tests.support.charts import draw
 
 pytest.importorskip("matplotlib", reason="the extra `charts` is not installed")
 pyplot = pytest.importorskip("matplotlib.pyplot")
+Image = pytest.importorskip("PIL.Image")
 
 YEARS = [("2018", 1.2), ("2019", 1.9), ("2020", 3.5), ("2022", 12.1)]
 SAMPLE = "中文 標題 日本語カタカナ 한국어"
@@ -52,7 +54,7 @@ def test_chinese_and_japanese_are_drawn_with_a_glyph_for_each_sign(language: str
 
 def test_a_sign_that_no_font_has_is_named_and_never_drawn_as_a_box() -> None:
     with pytest.raises(SourceError, match="𓀀"):
-        drawn(title="The sign 𓀀")
+        drawn(chart_type="bar", rows=rows([("The sign 𓀀", 1), ("b", 2), ("c", 3)]))
 
 
 def have_only(installed: list[Path], monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -274,6 +276,33 @@ def test_no_text_touches_another_or_leaves_the_picture(name: str) -> None:
         if boxes[one].padded(-1).overlaps(boxes[other].padded(-1))
     ]
     assert touching == []
+
+
+@pytest.mark.parametrize("name", CROWDED)
+def test_a_chart_keeps_off_the_edge_of_its_card_and_leaves_its_title_to_the_caption(name: str) -> None:
+    from matplotlib.text import Text
+
+    from deep_research.charts.draw import figure_of
+
+    given = {"language": "en", **CROWDED[name]}
+    figure, _ = figure_of(given | {"rows": [row.model_dump() for row in given["rows"]]})
+    figure.draw_without_rendering()
+    said = " ".join(" ".join(text.get_text() for text in figure.findobj(Text)).split())
+    page, box = figure.bbox, figure.get_tightbbox().transformed(figure.dpi_scale_trans)
+    pyplot.close(figure)
+    assert given["title"] not in said
+    # A tenth of an inch and more at each side.
+    least = 0.1 * figure.dpi
+    assert min(box.x0 - page.x0, page.x1 - box.x1, box.y0 - page.y0, page.y1 - box.y1) >= least
+
+
+@pytest.mark.parametrize("title", ["Capacity & cost, 2018–2022 (GW)", "装机容量（GW）"])
+def test_a_picture_that_stands_alone_names_its_title(title: str) -> None:
+    shown = drawn(title=title)
+    svg = ElementTree.fromstring(shown.svgs[0])
+    assert title in [each.text for each in svg.iter("{http://purl.org/dc/elements/1.1/}title")]
+    picture = Image.open(BytesIO(base64.b64decode(shown.figures[0])))
+    assert picture.info["Title"] == title
 
 
 def test_large_numbers_are_read_in_the_words_of_the_language() -> None:

@@ -11,8 +11,10 @@ from docx.oxml.ns import qn
 
 from deep_research.export.contents import Contents
 from deep_research.export.docx import to_docx
+from deep_research.export.printed import shares_of
 from deep_research.messages.words import words_in
 from deep_research.report.citation import Source
+from deep_research.report.layout import Span, Table
 from deep_research.request import Language
 from tests.support.editions import CREATED, TEXTS, contents, png
 
@@ -139,3 +141,25 @@ def test_a_long_report_has_a_list_of_its_chapters() -> None:
 @pytest.mark.long
 def test_five_hundred_pages_are_written() -> None:
     assert len(_opened(contents(chapters=600, paragraphs=6)).tables) > 600
+
+
+@pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
+def test_no_header_breaks_within_a_word(language: Language) -> None:
+    words = words_in(language)
+    head = tuple(words(f"report.{key}") for key in ("figure", "statement", "origins", "others", "dated", "source"))
+    long = "The Harbour Heat retrofit of Halden Bay cost 163.8 million euros in total by 31 December 2025."
+    cells = (
+        "€163.8 million",
+        long,
+        "3, also [7][8]",
+        "€146.2 million [1]",
+        "2026-02-12 (all: 2026-02-12 – 2026-05-22)",
+        "[1]",
+    )
+    table = Table(head, (tuple((Span(cell),) for cell in cells),) * 3)
+    shares = shares_of(table)
+    assert sum(shares) <= 1.0001
+    for label, share in zip(head, shares, strict=True):
+        longest = max((len(word) for word in re.findall(r"[^\s\u2e80-\uffff]+", label)), default=0)
+        # A bold letter of 9 points is 5 points wide, a line 459; margins take 8.
+        assert share * 459 - 8 >= 5 * longest, label

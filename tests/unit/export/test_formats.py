@@ -33,3 +33,7 @@ def test_markdown_brings_the_figures_that_it_links_to(tmp_path: Path) -> None:
     with zipfile.ZipFile(io.BytesIO(markdown_with_figures(told, "海绵城市.md"))) as archive:
         assert archive.namelist() == ["海绵城市.md", "figures/figure-1.png"]
         assert archive.read("海绵城市.md").decode() == told.markdown
+
+
+def test_what_most_people_want_comes_first() -> None:
+    assert list(FORMATS)[:2] == ["pdf", "docx"]

@@ -17,6 +17,7 @@ from deep_research.messages.words import words_in
 from deep_research.report.citation import Citations
 from deep_research.report.edition import CitedPassage, Edition
 from deep_research.report.layout import Chapter, Items, Label, Picture, Prose, Report, Table, laid_out
+from deep_research.report.markdown import opening_of, render
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict, note, row
 from deep_research.request import Language
 from deep_research.verify.report import Verifier
@@ -102,6 +103,19 @@ def test_all_that_the_markdown_shows_stands_in_the_page(language):
     texts += [text for source in sources for text in (source.title, source.address, source.published, source.delivered)]
     texts = [text for text in texts if text not in ("", " ", "∴")]
     assert [text for text in texts if squeezed(text) not in shown] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_to_note_stands_below_the_answer(language):
+    own, words = edition(language), words_in(language)
+    shown = page_of(own).xpath("//article/*/@class")
+    assert shown.index("abstract") + 1 == shown.index("notice")
+    text = render(own.report, own.citations, number_of=own.number_of, words=words)
+    places = [
+        text.index(each) for each in (words("report.abstract"), words("report.notice"), own.report.chapters[0].title)
+    ]
+    assert places == sorted(places)
+    assert words("report.notice") in opening_of(text)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

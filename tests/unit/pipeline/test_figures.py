@@ -100,7 +100,7 @@ def test_a_figure_stands_right_after_the_first_paragraph_that_mentions_it(langua
 
 def test_figure_12_is_not_figure_1() -> None:
     shown, _ = placed(report_of([said("See Figure 12.", "c1"), said("b", "c2")]), figure("c2"))
-    assert outline(shown) == ["See Figure 12.", "b", "Figure 1 shows the values that the sources give", "[1 T]"]
+    assert outline(shown) == ["See Figure 12.", "b", "Figure 1 shows the values that the sources give.", "[1 T]"]
 
 
 def test_a_figure_in_a_quotation_is_the_sources_own() -> None:
@@ -117,11 +117,12 @@ def test_one_that_nobody_mentions_is_introduced_behind_what_rests_on_its_evidenc
         abstract=[said("first", "c1", "c2", "c3", section="abstract")],
     )
     shown, left = placed(report, figure("c1", "c2", "c3"))
-    introduced = "Figure 1 shows the values that the sources give"
+    introduced = "Figure 1 shows the values that the sources give."
     assert outline(shown) == ["first", "a", "b", introduced, "[1 T]", "c", "d"]
     assert left == []
-    (kind,) = {each.kind for each in shown.paragraphs if each.sentences[0].text.startswith("Figure 1 shows")}
-    assert kind == "note"
+    (own,) = [each for each in shown.paragraphs if each.sentences[0].text.startswith("Figure 1 shows")]
+    assert own.kind == "note"
+    assert own.sentences[0].text == introduced, "the caption says the title"
 
 
 def test_where_no_paragraph_has_its_evidence_it_ends_its_section() -> None:

@@ -1,6 +1,8 @@
+import io
 from datetime import UTC, datetime
 
 import pytest
+from docx import Document
 
 from deep_research.errors import SourceError
 from deep_research.readers import place_of, read
@@ -72,3 +74,13 @@ def test_an_archive_with_missing_parts_is_refused():
 def test_a_document_part_that_is_not_word_is_refused(broken: bytes):
     with pytest.raises(SourceError, match=r"'a\.docx' is damaged"):
         read(change_part(make_docx(report), "word/document.xml", lambda _: broken), name="a.docx")
+
+
+def test_a_title_that_is_a_files_name_gives_way_to_the_first_heading() -> None:
+    document = Document()
+    document.core_properties.title = "Microsoft Word - 方案 final.docx"
+    document.add_heading("青岚市海绵城市方案", 1)
+    document.add_paragraph("工程完成投资48.6亿元。")
+    file = io.BytesIO()
+    document.save(file)
+    assert read(file.getvalue(), name="x.docx").title == "青岚市海绵城市方案"

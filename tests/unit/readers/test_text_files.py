@@ -211,3 +211,25 @@ def test_no_bytes_raise_anything_but_a_source_error(raw: bytes, name: str):
         return
     assert reading.text.strip()
     assert all(0 <= place.start <= place.end <= len(reading.text) for place in reading.places)
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("Microsoft Word - costs_v3.docx", "Costs of heat"),
+        ("scan001.pdf", "Costs of heat"),
+        ("预算表.xlsx", "Costs of heat"),
+        ("Untitled", "Costs of heat"),
+        ("Heat in 2025", "Heat in 2025"),
+        ("How node.js pays", "How node.js pays"),
+    ],
+)
+def test_a_title_that_is_a_files_name_is_none_where_the_text_has_one(title: str, shown: str) -> None:
+    body = "Heat cost 5 million euros in 2025, which is less than in the year before."
+    page = f"<html><head><title>{title}</title></head><body><h1>Costs of heat</h1><p>{body}</p></body></html>"
+    marked = f"---\ntitle: {title}\n---\n\n# Costs of heat\n\n{body}\n"
+    if shown != title:
+        assert read(page.encode(), name="p.html").title == shown
+    assert read(marked.encode(), name="p.md").title == shown
+    bare = f"---\ntitle: {title}\n---\n\n{body}\n"
+    assert read(bare.encode(), name="p.md").title == title, "the text has no heading"

@@ -230,6 +230,8 @@ def _chapters(
 _SPEAKER = re.compile(r"(?i)\b(?:we|our|us|i|my)\b|我[们們司市]|本(?:公司|社|院|市)")
 
 _TITLE_CHARS = 40
+# So much of a report is searched from the list of runs.
+_MAX_SEARCHED_CHARS = 200_000
 
 
 def _with_leads(
@@ -529,6 +531,7 @@ async def _stored(written: WrittenReport, asked: JsonObject, context: StageConte
         "title": written.report.title,
         "subject": written.subject,
         "answer": written.answer,
+        "text": written.report.text[:_MAX_SEARCHED_CHARS],
         "language": written.language,
         "report": report,
         "edition": await context.records.keep(edition),

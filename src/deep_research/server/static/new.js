@@ -131,10 +131,26 @@ function accept(stored, row) {
   row.querySelector(".about").textContent = about;
   say(`${stored.name}: ${about}`);
   const remove = () => ask("DELETE", `/api/collections/${collection.id}/files/${stored.id}`).catch(() => null).then(chosen);
-  if (!row.isConnected) remove();
+  if (!row.isConnected) return remove();
   row.dataset.kept = "";
   row.querySelector("button").addEventListener("click", remove);
   chosen();
+  watch(stored.id, row, remove);
+}
+
+// A file is read once it has arrived; one that cannot be used says so, and is taken out.
+async function watch(id, row, remove) {
+  const address = `/api/collections/${collection.id}`;
+  for (let wait = 200; row.isConnected; wait = Math.min(2 * wait, 5000)) {
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    const { documents } = await ask("GET", address).catch(() => ({ documents: [] }));
+    const file = documents.find((each) => each.id === id);
+    if (file?.state === "reading") continue;
+    if (file?.state !== "unreadable" || !row.isConnected) return;
+    delete row.dataset.kept;
+    refuse(row, `${form.dataset.unusable} ${file.reason}`);
+    return remove();
+  }
 }
 
 function refuse(row, reason) {
@@ -149,11 +165,19 @@ function chosen() {
   if (!collection) return;
   const select = form.elements.documents;
   let option = [...select.options].find((each) => each.value === collection.id);
-  if (list.querySelector("[data-kept]")) {
+  const first = list.querySelector("[data-kept] .name");
+  if (first) {
     if (!option) {
-      option = new Option(collection.name, collection.id);
+      option = new Option("", collection.id);
       select.append(option);
       select.value = collection.id;
+    }
+    // Named after a file that is in it: the one that it was made with may have been refused.
+    option.text = first.textContent;
+    const name = first.textContent.slice(0, 200);
+    if (name !== collection.name) {
+      collection.name = name;
+      ask("PATCH", `/api/collections/${collection.id}`, { name }).catch(() => null);
     }
   } else {
     option?.remove();
