@@ -71,7 +71,7 @@ def _failure(gap: Gap, name: str, words: Words) -> str:
     return words(f"failed.{gap.kind}", **{name: gap.subject}, reason=reason)
 
 
-_WRITING = frozenset({"draft", "edit"})
+_WRITING = frozenset({"analyze", "draft", "edit"})
 
 
 def wording_of(paragraphs: Sequence[Paragraph], models: Sequence[str], words: Words) -> tuple[str, ...]:

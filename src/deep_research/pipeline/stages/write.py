@@ -1,7 +1,7 @@
 """`ReportGenerator`: from checked paragraphs to the numbered report and the files that prove it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -9,6 +9,7 @@ from typing import Any
 
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import Words, words_in
+from deep_research.pipeline.abstract import bounded
 from deep_research.pipeline.about import cuts_of, limits_of, models_that_wrote, unread_of, wording_of
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.earlier import answer_in, follow_notes, followed_in, subject_of, with_section
@@ -39,6 +40,7 @@ from deep_research.report.paragraph import Paragraph, Refusal, Sentence, is_quot
 from deep_research.request import Language
 from deep_research.text.script import detect_language
 from deep_research.value import JsonObject, canonical_json
+from deep_research.verify.particulars import figures_of
 
 
 @dataclass(frozen=True)
@@ -74,9 +76,10 @@ class ReportGenerator:
         analysis: Sequence[Paragraph] = (),
         knowledge: str = "",
         disagreements: Sequence[Paragraph] = (),
+        is_written: bool = False,
         context: StageContext,
     ) -> WrittenReport:
-        """Return the report with its citations numbered."""
+        """Return the report with its citations numbered; `is_written` says that it was written as a whole."""
         words, records, row = words_in(findings.brief.language), context.records, context.run.row
         earlier, before = await followed_in(state, context)
         is_answer = has_short_outline(findings.brief, findings.plan.titles)
@@ -94,9 +97,14 @@ class ReportGenerator:
                     for each in chapters
                 ]
             ),
-            # Of a disagreement, verification must have left both sides, and the report tells one of them.
+            # Of a disagreement, verification must have left both sides, and the report tells one of them; who writes
+            # a whole report may be silent on it, or tell it there.
             disagreements=tuple(
-                table for table in disagreements if len(table.sentences) > 1 and shown.intersection(table.cite_ids)
+                table
+                for table in disagreements
+                if len(table.sentences) > 1
+                and ((is_written and not is_answer) or shown.intersection(table.cite_ids))
+                and not (is_written and _tells(paragraphs, table))
             ),
             knowledge=knowledge,
             gaps=conclusion.unanswered,
@@ -221,7 +229,17 @@ def _chapters(
         return (nothing,), [Chapter(title=words("report.nearest"), paragraphs=nearest)]
     if analysis:
         chapters.append(Chapter(title=words("report.analysis"), paragraphs=tuple(analysis)))
-    return conclusion.abstract, chapters
+    closing = [words(f"report.{key}") for key in ("conclusion", "outlook", "gaps")]
+    ends = {title: place for place, title in enumerate(closing, start=1) if title not in findings.plan.titles}
+    return conclusion.abstract, sorted(chapters, key=lambda chapter: ends.get(chapter.title, 0))
+
+
+def _tells(paragraphs: Iterable[Paragraph], table: Paragraph) -> bool:
+    """Return whether one of the paragraphs gives two of the figures that differ."""
+    figures = [{figure.in_base_unit[0] for figure in figures_of(row.lead)} for row in table.sentences]
+    texts = (" ".join(each.text for each in paragraph.sentences) for paragraph in paragraphs)
+    told = ({figure.in_base_unit[0] for figure in figures_of(text)} for text in texts)
+    return any(sum(not own.isdisjoint(one) for own in figures) > 1 for one in told)
 
 
 # Whoever is quoted so speaks for somebody whom only the document names.
@@ -389,20 +407,27 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
     edited, disputed = await both(_edited(draft, sources, context), _disputed(findings, given, sources, context))
     body = settled(edited, sources)
     body = await _with_quotes(body, drafted, findings, sources, context)
+    words = words_in(brief.language)
+    is_written = any(paragraph.section == "abstract" for paragraph in body.paragraphs)
+    if is_written:
+        answer, more = bounded([paragraph for paragraph in body.paragraphs if paragraph.section == "abstract"])
+        moved = (paragraph.model_copy(update={"section": words("report.findings")}) for paragraph in more)
+        others = (paragraph for paragraph in body.paragraphs if paragraph.section != "abstract")
+        body = body.model_copy(update={"paragraphs": (*answer, *moved, *others)})
     draft = draft.model_copy(update={"paragraphs": body.paragraphs})
     conclusion = await context.reason("conclude", lambda reasoner: reasoner.conclude(draft))
     # What rules lead with is quoted from the sources, and checked like all else.
     leading = settled(await judged(as_claims(conclusion.abstract), sources, context.at("abstract")), sources)
     gaps, unfounded = _gaps([*conclusion.unanswered, *draft.gaps], brief)
-    is_written = any(paragraph.section == "abstract" for paragraph in body.paragraphs)
     conclusion = conclusion.model_copy(
         # A report that was written as a whole says itself what is open.
         update={"abstract": leading.paragraphs, "unanswered": () if is_written else gaps}
     )
     is_unfounded = not evidence and context.request.search.model_knowledge
     knowledge = await context.reason("recall", lambda reasoner: reasoner.recall(brief)) if is_unfounded else ""
-    # Whoever wrote the report as a whole has weighed it, knowing what was counted.
-    analysis = Checked() if is_written else await _analysis(given, sources, context)
+    # Where nothing of a model's analysis could stand, what was counted does.
+    is_weighed = any(paragraph.section == words("report.analysis") for paragraph in body.paragraphs)
+    analysis = Checked() if is_weighed else await _analysis(given, sources, context)
     written = await reporter.write_final_report(
         findings,
         body,
@@ -410,7 +435,8 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
         given,
         analysis=analysis.paragraphs,
         knowledge=knowledge,
-        disagreements=() if is_written else disputed.paragraphs,
+        disagreements=disputed.paragraphs,
+        is_written=is_written,
         context=context,
     )
     if earlier := context.request.update:
