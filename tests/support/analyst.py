@@ -195,8 +195,8 @@ def _perspectives(request: ModelRequest) -> str:
     drawn = "因此这一面值得细看" if "Chinese" in request.prompt else "So this side deserves a closer look"
     told = list(sources_of(request).items())
     return "\n\n".join(
-        f"### {name}\n\n{retold(text)[0]} [{label}] {drawn} [so: {label}]."
-        for name, (label, text) in zip(names, (told[0], told[-1]), strict=True)
+        f"### {name}\n\n{retold(text)[0].replace('As reported', 'As told')} [{label}] {drawn} [so: {label}]."
+        for name, (label, text) in zip(names, (told * 2)[:2], strict=True)
     )
 
 

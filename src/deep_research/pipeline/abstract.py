@@ -1,58 +1,44 @@
-"""How much of the answer that a writer begins a report with is its abstract. Nothing is lost: the rest is handed back."""
+"""How much of the answer that a writer begins a report with is its abstract; the rest is handed back."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 from deep_research.reasoning.rules.quoting.drafting import MAX_ABSTRACT_LENGTH, abstract_length
 from deep_research.reasoning.rules.quoting.selection import stands_alone
-from deep_research.report.paragraph import Paragraph
+from deep_research.reasoning.values import Paragraphs
+from deep_research.report.paragraph import Paragraph, Sentence
 
 
-def bounded(answer: Sequence[Paragraph]) -> tuple[list[Paragraph], list[Paragraph]]:
-    """Return as many of the first sentences as an abstract may have, and the rest; a list is not torn apart."""
-    blocks: list[list[Paragraph]] = []
-    for paragraph in answer:
-        if paragraph.is_item and blocks and blocks[-1][0].is_item:
-            blocks[-1].append(paragraph)
-        else:
-            blocks.append([paragraph])
-    kept: list[Paragraph] = []
-    over: list[Paragraph] = []
-    room = MAX_ABSTRACT_LENGTH
-    for block in blocks:
-        length = sum(_lengths(paragraph)[-1] for paragraph in block)
-        is_whole = length <= room or (block[0].is_item and not kept)
-        if is_whole and not over:
-            kept += block
-            room -= length
-        elif over or block[0].is_item:
-            # What leads over to a list goes with it.
-            leading = [kept.pop()] if kept[1:] and kept[-1].kind == "note" and not over else []
-            over += [*leading, *block]
-        else:
-            count = _fitting(block[0], room, is_first=not kept)
-            parts = [
-                block[0].model_copy(update={"sentences": own})
-                for own in (block[0].sentences[:count], block[0].sentences[count:])
-            ]
-            kept += parts[:1] if count else []
-            over += parts[1:] if parts[1].sentences else []
-            room = 0
-    return kept, over
+def bounded(answer: Sequence[Paragraph]) -> tuple[Paragraphs, Paragraphs]:
+    """Return the first paragraphs, as many as an abstract may hold, and the rest.
 
-
-def _lengths(paragraph: Paragraph) -> list[int]:
-    """Return how long a paragraph is after each of its sentences; rows of a table do not count."""
-    return list(accumulate(0 if each.cells else abstract_length(each.text) for each in paragraph.sentences))
-
-
-def _fitting(paragraph: Paragraph, room: int, *, is_first: bool) -> int:
-    """Return how many sentences fit: the last of them is cited, and the one after it stands alone."""
-    sentences, lengths = paragraph.sentences, _lengths(paragraph)
+    A list is not torn apart. Of a first paragraph that is too long, the first sentences are kept.
+    """
+    count = _fitting([sum(_lengths(paragraph.sentences)) for paragraph in answer])
+    # It takes along what leads over to it.
+    joined = [after.is_item and (each.is_item or each.kind == "note") for each, after in pairwise(answer)]
+    while 0 < count < len(answer) and joined[count - 1]:
+        count -= 1
+    first, *others = answer
+    if count or first.is_item:
+        return tuple(answer[: count or None]), tuple(answer[count or len(answer) :])
+    room = _fitting(_lengths(first.sentences))
+    # Each part stands by itself: it ends with a citation, and begins with what leans on nothing.
     ends = [
-        count
-        for count, (each, after) in enumerate(pairwise(sentences), start=1)
+        place
+        for place, (each, after) in enumerate(pairwise(first.sentences), start=1)
         if each.evidence and stands_alone(after.text)
     ]
-    least = next(iter(ends), len(sentences)) if is_first else 0
-    return max((count for count in ends if lengths[count - 1] <= room), default=least)
+    end = max((place for place in ends if place <= room), default=next(iter(ends), len(first.sentences)))
+    parts = [first.model_copy(update={"sentences": own}) for own in (first.sentences[:end], first.sentences[end:])]
+    return (parts[0],), (*(part for part in parts[1:] if part.sentences), *others)
+
+
+def _lengths(sentences: Sequence[Sentence]) -> list[int]:
+    """Return the length of each sentence; rows of a table do not count."""
+    return [0 if each.cells else abstract_length(each.text) for each in sentences]
+
+
+def _fitting(lengths: Sequence[int]) -> int:
+    return bisect_right(list(accumulate(lengths)), MAX_ABSTRACT_LENGTH)

@@ -9,8 +9,8 @@ from typing import Any
 
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import Words, words_in
-from deep_research.pipeline.abstract import bounded
 from deep_research.pipeline.about import cuts_of, limits_of, models_that_wrote, unread_of, wording_of
+from deep_research.pipeline.abstract import bounded
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.earlier import answer_in, follow_notes, followed_in, subject_of, with_section
 from deep_research.pipeline.fan_out import both
@@ -38,6 +38,7 @@ from deep_research.report.layout import Chapter, Report
 from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, is_quoted, note
 from deep_research.request import Language
+from deep_research.text.analyzer import content_terms
 from deep_research.text.script import detect_language
 from deep_research.value import JsonObject, canonical_json
 from deep_research.verify.particulars import figures_of
@@ -97,13 +98,13 @@ class ReportGenerator:
                     for each in chapters
                 ]
             ),
-            # Of a disagreement, verification must have left both sides, and the report tells one of them; who writes
-            # a whole report may be silent on it, or tell it there.
+            # Of a disagreement, verification must have left both sides, and the report tells one of them, or the
+            # question is about it; who writes a whole report may tell it there.
             disagreements=tuple(
                 table
                 for table in disagreements
                 if len(table.sentences) > 1
-                and ((is_written and not is_answer) or shown.intersection(table.cite_ids))
+                and (shown.intersection(table.cite_ids) or (is_written and _is_about(findings.brief, table)))
                 and not (is_written and _tells(paragraphs, table))
             ),
             knowledge=knowledge,
@@ -229,17 +230,25 @@ def _chapters(
         return (nothing,), [Chapter(title=words("report.nearest"), paragraphs=nearest)]
     if analysis:
         chapters.append(Chapter(title=words("report.analysis"), paragraphs=tuple(analysis)))
-    closing = [words(f"report.{key}") for key in ("conclusion", "outlook", "gaps")]
-    ends = {title: place for place, title in enumerate(closing, start=1) if title not in findings.plan.titles}
-    return conclusion.abstract, sorted(chapters, key=lambda chapter: ends.get(chapter.title, 0))
+    ends = ["", *(words(f"report.{key}") for key in ("conclusion", "outlook", "gaps"))]
+    return conclusion.abstract, sorted(chapters, key=lambda each: ends.index(each.title) if each.title in ends else 0)
+
+
+def _is_about(brief: Brief, table: Paragraph) -> bool:
+    """Return whether each side of a disagreement speaks of what is asked."""
+    asked = set(content_terms(brief.question))
+    return all(len(asked.intersection(content_terms(row.text))) > 1 for row in table.sentences)
 
 
 def _tells(paragraphs: Iterable[Paragraph], table: Paragraph) -> bool:
     """Return whether one of the paragraphs gives two of the figures that differ."""
-    figures = [{figure.in_base_unit[0] for figure in figures_of(row.lead)} for row in table.sentences]
-    texts = (" ".join(each.text for each in paragraph.sentences) for paragraph in paragraphs)
-    told = ({figure.in_base_unit[0] for figure in figures_of(text)} for text in texts)
-    return any(sum(not own.isdisjoint(one) for own in figures) > 1 for one in told)
+    sides = [_values(row.lead) for row in table.sentences]
+    told = (_values(" ".join(each.text for each in paragraph.sentences)) for paragraph in paragraphs)
+    return any(sum(not own.isdisjoint(values) for own in sides) > 1 for values in told)
+
+
+def _values(text: str) -> set[float]:
+    return {figure.in_base_unit[0] for figure in figures_of(text)}
 
 
 # Whoever is quoted so speaks for somebody whom only the document names.

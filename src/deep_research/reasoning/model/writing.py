@@ -5,7 +5,6 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 
 from deep_research.errors import UnusableAnswer
-from deep_research.evidence.passage import Evidence
 from deep_research.in_thread import in_thread
 from deep_research.llm.port import ModelReply, ModelRequest
 from deep_research.messages.words import Words, words_in
@@ -118,10 +117,9 @@ _FORMS: dict[QuestionKind, str] = {
 _OPENING = {"en": "100 to 180 words", "zh": "100 to 180 characters"}
 _COUNTED = {"en": "words", "zh": "characters"}
 _CLOSING = (
-    "Then `## {conclusion}`: two to four sentences on what the sections come to together, each an insight that the"
-    " answer does not state yet. Then `## {outlook}`: one to three sentences on where this leads: what to watch, to"
-    " decide or to find out next. Every sentence of these two is marked `[so: …]`. Leave out either of them where it"
-    " would say nothing new."
+    "Then `## {conclusion}`: two to four sentences with insights that only the sections together give. Then"
+    " `## {outlook}`: one to three sentences on what to watch, decide or find out next. Every sentence of these two is"
+    " marked `[so: …]`. Leave out either where it would say nothing new."
 )
 _NO_CLOSING = "No conclusion and no outlook: one thing is asked for."
 
@@ -141,12 +139,11 @@ class WritingByModel(ModelActs):
 
         def read(reply: ModelReply) -> tuple[Paragraphs | None, str]:
             prose = _read_prose(reply, labels, language)
-            named = [one.lead or ("" if one.section == "abstract" else one.section) for one in prose.paragraphs]
-            if len(set(filter(None, named))) < _MIN_PERSPECTIVES:
-                return None, prose.problem or "it needs two to four perspectives, each under a line `### ` with its name"
-            sides = zip(prose.paragraphs, named, strict=True)
-            own = tuple(one.model_copy(update={"section": title, "lead": name}) for one, name in sides)
-            return own if prose.cited else None, prose.problem
+            named = (one for one in prose.paragraphs if one.lead or one.section != "abstract")
+            sides = [(one.lead or one.section, one) for one in named]
+            if len({name for name, _ in sides}) < _MIN_PERSPECTIVES or not prose.cited:
+                return None, prose.problem or "it needs two to four perspectives, each named in a line `### `"
+            return tuple(one.model_copy(update={"section": title, "lead": name}) for name, one in sides), prose.problem
 
         return counted.model_copy(update={"perspectives": await self._ask(request, read)})
 
@@ -229,7 +226,7 @@ class WritingByModel(ModelActs):
         tail = self._context.tail(act, task)
         room = self._context.room(brief, *noted, tail, max_tokens=act.max_tokens)
         room = min(room, self._context.share(_MATERIAL_SHARE))
-        material = show_evidence(_in_reading_order(findings.evidence), room=room, contexts=findings.contexts)
+        material = show_evidence(findings.evidence, room=room, contexts=findings.contexts)
         shared = [brief, *material.blocks, *noted]
         return self._context.request(act, tail, shared=shared, left_out=material.left_out), material.labels
 
@@ -241,12 +238,11 @@ class WritingByModel(ModelActs):
             "Planned sections": findings.plan.titles,
             "How well the main figures are backed": backed,
             "Where sources give different figures": disputed,
+            "Written already, as a part of the report; take it into account and say none of it again": [
+                f"{one.lead}: {' '.join(each.text for each in one.sentences)}" for one in findings.perspectives
+            ],
         }
-        shown = [f"{head}:\n{listed(lines)}" for head, lines in notes.items() if lines]
-        if findings.perspectives:
-            text = fenced(DRAFT_TAG, _shown_text(findings.perspectives, {}, ()))
-            shown.append(f"A part of the report that is written. Take it into account; say none of it again:\n{text}")
-        return shown
+        return [f"{head}:\n{listed(lines)}" for head, lines in notes.items() if lines]
 
     async def judge(self, support: Support) -> tuple[Judgement, ...]:
         """Judge all sentences of a text that have no verdict in as few calls as the window allows."""
@@ -342,12 +338,6 @@ def _shown_series(spec: ChartSpec, contexts: Mapping[str, Context]) -> str:
     rows = [(row.series, row.label, f"{row.value:g}") for row in spec.rows]
     lines = [" | ".join(filter(None, row)) for row in (("series" if rows[0][0] else "", "label", "value"), *rows)]
     return "\n".join([f"{spec.title}; {spec.chart_type}; unit: {spec.unit or NONE}", *documents, *lines])
-
-
-def _in_reading_order(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """Return the passages of each document together and in its order, whatever section they were found for."""
-    documents = list(dict.fromkeys(piece.document for piece in evidence))
-    return sorted(evidence, key=lambda piece: (documents.index(piece.document), piece.start))
 
 
 def _verdicts_of(answer: JudgeAnswer) -> list[tuple[int, VerdictKind | None]]:
