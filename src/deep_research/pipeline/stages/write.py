@@ -87,7 +87,6 @@ class ReportGenerator:
         abstract, chapters = _chapters(findings, body, conclusion, analysis, words)
         gaps = [*map(Gap.from_json, state.get("gaps", ())), *context.gaps]
         paragraphs = [*abstract, *(paragraph for chapter in chapters for paragraph in chapter.paragraphs)]
-        shown = {id_ for paragraph in paragraphs for id_ in paragraph.cite_ids}
         report = Report(
             title=findings.plan.research_title,
             abstract=await _counted(abstract, words, records),
@@ -98,15 +97,7 @@ class ReportGenerator:
                     for each in chapters
                 ]
             ),
-            # Of a disagreement, verification must have left both sides, and the report tells one of them, or the
-            # question is about it; who writes a whole report may tell it there.
-            disagreements=tuple(
-                table
-                for table in disagreements
-                if len(table.sentences) > 1
-                and (shown.intersection(table.cite_ids) or (is_written and _is_about(findings.brief, table)))
-                and not (is_written and _tells(paragraphs, table))
-            ),
+            disagreements=_untold(disagreements, paragraphs, findings.brief, is_written=is_written),
             knowledge=knowledge,
             gaps=conclusion.unanswered,
             has_references=context.request.enable_references,
@@ -234,17 +225,23 @@ def _chapters(
     return conclusion.abstract, sorted(chapters, key=lambda each: ends.index(each.title) if each.title in ends else 0)
 
 
-def _is_about(brief: Brief, table: Paragraph) -> bool:
-    """Return whether each side of a disagreement speaks of what is asked."""
+def _untold(
+    tables: Iterable[Paragraph], paragraphs: Sequence[Paragraph], brief: Brief, *, is_written: bool
+) -> tuple[Paragraph, ...]:
+    """Return the disagreements of which both sides are left and the report tells one; one that a writer is silent on
+    stands where the question is about it, and one that it tells beside each other does not stand again.
+    """
+    shown = {id_ for paragraph in paragraphs for id_ in paragraph.cite_ids}
     asked = set(content_terms(brief.question))
-    return all(len(asked.intersection(content_terms(row.text))) > 1 for row in table.sentences)
-
-
-def _tells(paragraphs: Iterable[Paragraph], table: Paragraph) -> bool:
-    """Return whether one of the paragraphs gives two of the figures that differ."""
-    sides = [_values(row.lead) for row in table.sentences]
-    told = (_values(" ".join(each.text for each in paragraph.sentences)) for paragraph in paragraphs)
-    return any(sum(not own.isdisjoint(values) for own in sides) > 1 for values in told)
+    told = [_values(" ".join(each.text for each in paragraph.sentences)) for paragraph in paragraphs if is_written]
+    found = []
+    for table in tables:
+        sides = [_values(row.lead) for row in table.sentences]
+        is_told = any(sum(not own.isdisjoint(values) for own in sides) > 1 for values in told)
+        is_asked = all(len(asked.intersection(content_terms(row.text))) > 1 for row in table.sentences)
+        if len(sides) > 1 and not is_told and (shown.intersection(table.cite_ids) or (is_written and is_asked)):
+            found.append(table)
+    return tuple(found)
 
 
 def _values(text: str) -> set[float]:
