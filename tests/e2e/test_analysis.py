@@ -2,22 +2,26 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from deep_research.llm.port import ModelRequest
 from deep_research.messages.words import words_in
 from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.runtime import DeepResearchProcessor
+from deep_research.reasoning.model.prompting import PromptOptions
+from deep_research.reasoning.rules.quoting.drafting import abstract_length
 from deep_research.request import Language, ResearchRequest
 from deep_research.settings import Settings
 from deep_research.sources.hit import Hit
 from deep_research.testing import MemoryFetcher, StaticSearch
 from deep_research.wiring import build
-from tests.support.analyst import ScriptedAnalyst
+from tests.support.analyst import ScriptedAnalyst, answer_in_form, retold, sources_of
 from tests.support.world import with_models
 
 DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
@@ -161,11 +165,93 @@ def test_copies_sister_pages_and_quotations_add_no_origin(tmp_path: Path) -> Non
 # With a model
 
 
-def test_a_model_is_told_what_code_counted_and_weighs_it_in_its_own_text(language: Language, tmp_path: Path) -> None:
-    analyst = ScriptedAnalyst()
-    told = DeepRun(with_models(_over_documents(tmp_path), analyst), QUESTIONS[language], language)
+def _written(folder: Path, language: Language, **answers: Callable[[ModelRequest], str]) -> tuple[DeepRun, list[str]]:
+    """Return a run whose model gives these answers, and what was asked of it, act by act."""
+    analyst = ScriptedAnalyst(answers=answers)
+    adapters = with_models(_over_documents(folder), analyst, options=PromptOptions(window=60_000))
+    told = DeepRun(adapters, QUESTIONS[language], language)
     assert told.check["passed"]
-    assert f"## {told.say('report.analysis')}" not in told.report
-    [prompt] = {request.text for request in analyst.requests if request.act == "draft"}
-    assert "How well the main figures are backed" in prompt
-    assert "independent origins: " in prompt
+    return told, [f"{request.act}: {request.text}" for request in analyst.requests]
+
+
+def test_a_model_looks_from_several_sides_and_is_checked_like_the_rest(language: Language, tmp_path: Path) -> None:
+    told, asked = _written(tmp_path, language)
+    own = [line for line in told.paragraphs if line["section"] == told.say("report.analysis")]
+    assert len({line["lead"] for line in own}) == 2
+    sentences = [sentence for line in own for sentence in line["sentences"]]
+    verdicts = {(sentence["kind"], sentence["verdict"]["kind"]) for sentence in sentences}
+    assert verdicts == {("finding", "supported"), ("conclusion", "follows")}
+    [critique], [prompt] = ([text for text in asked if text.startswith(act)] for act in ("analyze:", "draft:"))
+    for text in (critique, prompt):
+        assert "How well the main figures are backed" in text
+        assert "independent origins: " in text
+    assert own[0]["lead"] in prompt, "who writes the rest knows what is written"
+
+
+def test_where_a_model_gives_no_analysis_what_was_counted_stands(language: Language, tmp_path: Path) -> None:
+    told, asked = _written(tmp_path, language, analyze=lambda request: answer_in_form(request).partition("\n\n### ")[0])
+    assert sum(text.startswith("analyze:") for text in asked) == 2, "it is asked for once more, and then no longer"
+    assert f"**{told.say('report.strength')}**" in told.chapter("analysis")
+
+
+def test_perspectives_of_which_nothing_can_stand_give_way_to_what_was_counted(tmp_path: Path) -> None:
+    lies = "### Who pays\n\nThe mayor paid 97531 million [E1].\n\n### Who gains\n\nThe mayor won 86420 million [E2]."
+    told, _ = _written(tmp_path, "en", analyze=lambda _: lies)
+    assert "97531" not in told.report
+    assert "**Strength of the evidence**" in told.chapter("analysis")
+
+
+def _silent(request: ModelRequest) -> str:
+    """Return a report that keeps to what the first passage says, and tells none of the disputed figures."""
+    figures = [figure for own in DISPUTED.values() for figure in own]
+    passages = [(label, each) for label, text in sources_of(request).items() for each in retold(text)]
+    label, told = next((label, each) for label, each in passages if not any(each.count(one) for one in figures))
+    return f"{told} [{label}]"
+
+
+def _telling(request: ModelRequest) -> str:
+    """Return a report that tells the disputed figures beside each other."""
+    passages = [(label, each) for label, text in sources_of(request).items() for each in retold(text)]
+    figures = [figure for own in DISPUTED.values() for figure in own]
+    found = {figure: one for one in reversed(passages) for figure in figures if figure in one[1]}
+    return " ".join(f"{each} [{label}]" for label, each in found.values())
+
+
+def test_a_disagreement_stays_where_the_writer_is_silent_about_it(language: Language, tmp_path: Path) -> None:
+    told, _ = _written(tmp_path, language, draft=_silent)
+    assert told.rows("disagreements").keys() == DISPUTED[language].keys()
+    assert told.chapter("disagreements").count("\n| ") == 4
+
+
+def test_a_disagreement_that_the_writer_tells_is_told_once(language: Language, tmp_path: Path) -> None:
+    told, _ = _written(tmp_path, language, draft=_telling)
+    assert not told.rows("disagreements")
+    assert all(re.findall("[0-9.]+", figure)[0] in told.chapter("abstract") for figure in DISPUTED[language])
+
+
+def test_an_answer_that_is_too_long_keeps_its_first_sentences_and_loses_none(
+    language: Language, tmp_path: Path
+) -> None:
+    def wordy(request: ModelRequest) -> str:
+        told = (f"{each} [{label}]" for label, text in sources_of(request).items() for each in retold(text)[:1])
+        return " ".join(told)
+
+    told, _ = _written(tmp_path, language, draft=wordy)
+    own = [line for line in told.paragraphs if line["kind"] == "claim"]
+    parts = ("abstract", told.say("report.findings"))
+    answer, rest = ([line["text"] for line in own if line["section"] == part] for part in parts)
+    assert 0 < abstract_length(" ".join(answer)) <= 200 < abstract_length(" ".join((*answer, *rest)))
+    assert told.report.index(answer[0][:40]) < told.report.index(rest[0][:40])
+
+
+def test_conclusion_and_outlook_stand_behind_the_analysis(language: Language, tmp_path: Path) -> None:
+    say = words_in(language)
+    drawn = "因此这一面值得细看" if language != "en" else "So this side deserves a closer look"
+
+    def ended(request: ModelRequest) -> str:
+        heads = [f"## {say(f'report.{key}')}\n\n{drawn} [so: E1]." for key in ("outlook", "conclusion")]
+        return "\n\n".join((answer_in_form(request), *heads))
+
+    told, _ = _written(tmp_path, language, draft=ended)
+    places = [told.report.index(f"\n## {say(f'report.{key}')}\n") for key in ("analysis", "conclusion", "outlook")]
+    assert places == sorted(places)

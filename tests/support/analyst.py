@@ -189,7 +189,19 @@ def _judge(request: ModelRequest) -> str:
     return json.dumps(columns, ensure_ascii=False)
 
 
+def _perspectives(request: ModelRequest) -> str:
+    """Return a look from two sides, each a passage and what follows from it."""
+    names = ("成本一面", "成效一面") if "Chinese" in request.prompt else ("Who pays", "Who gains")
+    drawn = "因此这一面值得细看" if "Chinese" in request.prompt else "So this side deserves a closer look"
+    told = list(sources_of(request).items())
+    return "\n\n".join(
+        f"### {name}\n\n{retold(text)[0].replace('As reported', 'As told')} [{label}] {drawn} [so: {label}]."
+        for name, (label, text) in zip(names, (told * 2)[:2], strict=True)
+    )
+
+
 _ANSWERS: dict[str, Reply] = {
+    "analyze": _perspectives,
     "assess": _assess,
     "plan": _plan,
     "queries": _queries,

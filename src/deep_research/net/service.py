@@ -160,7 +160,7 @@ class Service:
             why = "its name cannot be looked up: is there a network?" if _is_unknown(exc) else "nobody answers there."
             raise Unreachable(f"{self.name} could not be reached: {why}") from exc
         except httpx2.HTTPError as exc:
-            raise NetworkError(f"{self.name} could not be reached ({type(exc).__name__}).") from exc
+            raise NetworkError(f"{self.name} could not be reached: the connection broke off.") from exc
 
     def _check_code(self, status: int, body: bytes) -> None:
         """Raise `SourceRefused` where the JSON of an error says that no call can succeed."""

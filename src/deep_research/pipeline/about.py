@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from deep_research.llm.port import ModelReply
 from deep_research.messages.words import Words
-from deep_research.pipeline.gap import Gap
+from deep_research.pipeline.gap import Gap, in_plain_words
 from deep_research.pipeline.journal import model_answers
 from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.pipeline.records import RunRecords
@@ -54,7 +54,7 @@ def limits_of(gaps: Sequence[Gap], words: Words) -> tuple[str, ...]:
     charts: dict[str, list[str]] = {}
     for gap in lost:
         if gap.kind == "chart":
-            charts.setdefault(gap.reason, []).append(gap.subject)
+            charts.setdefault(in_plain_words(gap.reason, words), []).append(gap.subject)
     for reason, titles in charts.items():
         named = words("report.list_separator").join(filter(None, titles))
         lines.append(words("failed.chart", titles=named, reason=reason) if named else reason)
@@ -67,12 +67,13 @@ def limits_of(gaps: Sequence[Gap], words: Words) -> tuple[str, ...]:
 
 
 def _failure(gap: Gap, name: str, words: Words) -> str:
-    if gap.kind == "page" and gap.subject in gap.reason:
-        return gap.reason
-    return words(f"failed.{gap.kind}", **{name: gap.subject}, reason=gap.reason)
+    reason = in_plain_words(gap.reason, words)
+    if gap.kind == "page" and gap.subject in reason:
+        return reason
+    return words(f"failed.{gap.kind}", **{name: gap.subject}, reason=reason)
 
 
-_WRITING = frozenset({"draft", "edit"})
+_WRITING = frozenset({"analyze", "draft", "edit"})
 
 
 def wording_of(paragraphs: Sequence[Paragraph], models: Sequence[str], words: Words) -> tuple[str, ...]:

@@ -171,7 +171,7 @@ def with_section(before: Report, added: Report, *, question: str, words: Words) 
 
     def as_own(paragraphs: Iterable[Paragraph], heading: str = "") -> list[Paragraph]:
         return [
-            each.model_copy(update={"section": title, "lead": each.lead or ("" if each.mark else heading)})
+            each.model_copy(update={"section": title, "lead": each.lead or ("" if each.is_item else heading)})
             for each in paragraphs
             if not said.issuperset(sentence.text for sentence in each.sentences)
         ]

@@ -85,7 +85,7 @@ async def with_figures(
 def _shown(placed: _Placed, after: Paragraph, words: Words) -> list[Paragraph]:
     """Return a figure's caption, behind a sentence of its own where the text has none for it."""
     # A small heading over what stands before holds for the figure too; who is quoted there does not speak here.
-    lead = "" if after.lead.endswith((":", "：")) or after.mark else after.lead
+    lead = "" if after.lead.endswith((":", "：")) or after.is_item else after.lead
     number = placed.number
     text = words("figure.caption", number=number, title=placed.figure.title)
     # A row of a table is read under its header.
@@ -138,7 +138,7 @@ def _nearest(
 
 def _after_list(part: Sequence[Paragraph], at: int) -> int:
     """Return the last item of the list that a paragraph belongs to, else the paragraph itself."""
-    while part[at].mark and at + 1 < len(part) and part[at + 1].mark == part[at].mark:
+    while part[at].is_item and at + 1 < len(part) and part[at + 1].mark == part[at].mark:
         at += 1
     return at
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from deep_research.errors import CalledOff, ServiceClosed
 from deep_research.messages.words import Words
+from deep_research.pipeline.gap import in_plain_words
 from deep_research.pipeline.journalled import Snapshot
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.scope import Scope, fetch_scope
@@ -198,7 +199,7 @@ class Account:
                 failed=sum(one.failed for one in failing),
                 asked=sum(one.asked for one in failing),
                 skipped=sum(one.skipped for one in failing),
-                reason=reason,
+                reason=in_plain_words(reason, self.words),
             )
             for reason, failing in alike.items()
         ]

@@ -309,8 +309,8 @@ class Findings(Value):
     """Everything that was found, section by section; for an analysis, how well its main statements are backed.
 
     `contexts` are those of the evidence, by its id; `disputed` is what sources give different figures for;
-    `is_weighed` says that the question asks for an analysis, `words` how long the report should be, and `has_sandbox`
-    that programs of a model can be run.
+    `perspectives` is the analysis that was written before the report; `is_weighed` says that the question asks for one
+    and there is none, `words` how long the report should be, and `has_sandbox` that programs of a model can be run.
     """
 
     brief: Brief
@@ -319,6 +319,7 @@ class Findings(Value):
     strength: tuple[Sentence, ...] = ()
     disputed: Paragraphs = ()
     contexts: dict[str, Context] = Field(default_factory=dict)
+    perspectives: Paragraphs = ()
     is_weighed: bool = False
     words: int = 1_000
     has_sandbox: bool = False
@@ -337,10 +338,13 @@ class Findings(Value):
 
 
 class Analysis(Value):
-    """A critical look from several sides, and what would change the conclusion, which claims nothing."""
+    """How well the main statements are backed, what would change the conclusion, which claims nothing, and a model's
+    critical look from several sides.
+    """
 
     paragraphs: Paragraphs = ()
     changes: Strings = ()
+    perspectives: Paragraphs = ()
 
 
 class ChartSpec(Value):

@@ -267,7 +267,7 @@ def _space_after(text: str) -> str:
 
 def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> Block:
     if paragraph.kind == "table":
-        return _table(paragraph.sentences, number_of, words)
+        return _table(paragraph, number_of, words)
     if isinstance(paragraph, Caption):
         return _picture(paragraph, number_of, words)
     if paragraph.kind == "caption":
@@ -327,8 +327,9 @@ def equation(basis: str) -> str:
     return " ".join(grouped.replace("*", " × ").replace("/", " ÷ ").split())
 
 
-def _table(rows: Sequence[Sentence], number_of: Cite, words: Words) -> Table | Prose:
-    """Return rows as a table, each with its marker; rows of one kind keep their own columns, one row is a line."""
+def _table(paragraph: Paragraph, number_of: Cite, words: Words) -> Table | Prose:
+    """Return rows as a table, each with its marker; rows of one kind keep their columns, one quoted row is a line."""
+    rows = paragraph.sentences
     labels = [label for label, _ in max(rows, key=lambda row: len(row.cells)).cells]
     known = set(labels)
     if all(row.backing for row in rows):
@@ -338,11 +339,11 @@ def _table(rows: Sequence[Sentence], number_of: Cite, words: Words) -> Table | P
         lines = [_cells(row.lead, row.text) for row in rows]
     elif not any(row.cells for row in rows):
         head, lines = [words("report.statement")], [_cells(row.text) for row in rows]
-    elif len(rows) == 1:
+    elif len(rows) == 1 and not paragraph.mark:
         line = _text(_labelled(rows[0].cells, words))
         return Prose(_of(rows[0], (line, *_fixed(" "), *markers(rows[0].evidence, number_of))))
     elif (
-        (len(rows) >= TABLE_ROWS or not all(is_quoted(row) for row in rows))
+        (paragraph.mark or len(rows) >= TABLE_ROWS or not all(is_quoted(row) for row in rows))
         and len(known) == len(labels)
         and all(known.issuperset(dict(row.cells)) for row in rows)
     ):

@@ -21,7 +21,9 @@ SOUND: frozenset[VerdictKind] = frozenset({"supported", "follows", "computed", "
 REFUSED: frozenset[VerdictKind] = frozenset(
     {"not_found", "contradicted", "goes_beyond", "contradicts", "wrong", "false"}
 )
-ListMark = Literal["", "number", "bullet"]
+# What a paragraph is part of: nothing, a list, or a table of the writer's own, which keeps its columns however few rows
+# are left.
+ListMark = Literal["", "number", "bullet", "table"]
 
 
 class Verdict(Value):
@@ -107,6 +109,11 @@ class Paragraph(Value):
     lead: str = ""
     mark: ListMark = ""
     sentences: tuple[Sentence, ...] = ()
+
+    @property
+    def is_item(self) -> bool:
+        """Return whether it is an item of a list."""
+        return self.mark in ("number", "bullet")
 
     @property
     def cite_ids(self) -> tuple[str, ...]:

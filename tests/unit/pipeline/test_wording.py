@@ -3,8 +3,8 @@
 import pytest
 
 from deep_research.messages.words import words_in
-from deep_research.pipeline.about import cuts_of, unread_of, wording_of
-from deep_research.pipeline.gap import Gap
+from deep_research.pipeline.about import cuts_of, limits_of, unread_of, wording_of
+from deep_research.pipeline.gap import Gap, GapKind
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict, VerdictKind, note, row
 from deep_research.request import Budget
 
@@ -51,3 +51,46 @@ def test_files_that_could_not_be_read_are_named_apart_from_the_answer():
     (line,) = unread_of(gaps, words_in("zh-Hant"))
     assert "letter.pdf" in line
     assert unread_of([], words_in("en")) == ()
+
+
+_TRACE = """printed before
+Traceback (most recent call last):
+  File "/tmp/work/chart.py", line 3, in <module>
+    ax.plot(row["valeu"])
+KeyError: 'valeu'
+"""
+_INTERNAL = [
+    ("chart", _TRACE),
+    ("chart", "No chart was drawn: Traceback (most recent call last)"),
+    ("chart", "The sandbox could not be started again: [Errno 13] Permission denied: '/usr/bin/bwrap'"),
+    ("section", "unexpected RuntimeError"),
+    ("section", "unexpected StopIteration"),
+    ("search", "json.decoder.JSONDecodeError: Expecting value"),
+    ("page", "The page https://a.example/x failed in /home/me/lib/site-packages/httpx/_client.py"),
+]
+
+
+@pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
+@pytest.mark.parametrize(("kind", "reason"), _INTERNAL)
+def test_a_report_tells_no_traceback_no_exception_and_no_path_of_the_machine(
+    kind: GapKind, reason: str, language: str
+) -> None:
+    say = words_in(language)
+    [line] = limits_of([Gap(kind=kind, scope="s", subject="Sales", reason=reason)], say)
+    assert "Sales" in line
+    assert say("failed.unforeseen") in line
+    assert not [sign for sign in ("Traceback", "Error", "unexpected", "/home", "/usr", "\n") if sign in line]
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "The page https://docs.example/KeyError/a/b.html could not be read: it is gone.",
+        "The file “notes/KeyError.md” was not used: it is damaged.",
+        "The code was stopped after 60 s.",
+        "Brave did not answer within 10 s and/or refused.",
+    ],
+)
+def test_a_reason_in_plain_words_stays_as_it_is(reason: str) -> None:
+    [line] = limits_of([Gap(kind="section", scope="s", subject="Sales", reason=reason)], words_in("en"))
+    assert reason in line

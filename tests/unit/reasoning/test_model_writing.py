@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from deep_research.errors import UnusableAnswer
+from deep_research.messages.words import words_in
+from deep_research.reasoning.model.prompting import PromptOptions
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import (
     Context,
@@ -16,6 +19,7 @@ from deep_research.reasoning.values import (
     Support,
 )
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict, row
+from deep_research.request import Language
 from tests.unit.reasoning.scripted import (
     Scripted,
     brief_of,
@@ -100,6 +104,54 @@ async def test_the_writer_is_told_the_form_that_the_question_asks_for(kind: Ques
     brief = brief_of().model_copy(update={"analysis": QuestionAnalysis(kind=kind)})
     await reasoner_of(model).draft(findings_of(brief=brief))
     assert form in model.requests[0].prompt
+
+
+@pytest.mark.parametrize(("language", "parts"), [("en", ("Conclusion", "Outlook")), ("zh-Hans", ("结论", "展望"))])
+async def test_an_open_question_asks_for_conclusion_and_outlook_and_a_single_fact_for_none(
+    language: Language, parts: tuple[str, ...]
+) -> None:
+    model = Scripted()
+    quotes = {"en": "", "zh-Hans": "港口改造共花费三百四十万元，由市政府分两期承担，并于当年年底完工验收。"}
+    evidence = tuple(piece_of(number, quotes[language]) for number in (1, 2))
+    work = work_of(language=language, evidence=evidence)
+    await reasoner_of(model).draft(findings_of(work))
+    short = SectionPlan(title=words_in(language)("report.findings"))
+    await reasoner_of(model).draft(findings_of(work, plan=Plan(research_title="T", sections=(short,))))
+    wide, narrow = (request.prompt for request in model.requests)
+    assert all(f"`## {part}`" in wide and f"`## {part}`" not in narrow for part in parts)
+    assert f"at most 200 {'words' if language == 'en' else 'characters'}" in wide
+
+
+@pytest.mark.parametrize(("window", "words", "asked"), [(200_000, 4_620, 4_620), (16_000, 4_620, 1_066)])
+async def test_a_report_is_asked_for_in_a_length_that_its_answer_has_room_for(
+    window: int, words: int, asked: int
+) -> None:
+    model = Scripted()
+    await reasoner_of(model, PromptOptions(window=window)).draft(findings_of(words=words))
+    [request] = model.requests
+    assert f"about {asked} words" in request.prompt
+    assert request.max_tokens >= 3 * asked
+
+
+async def test_a_look_from_one_side_is_asked_for_again_and_then_refused() -> None:
+    one = "### Who pays\n\nHarbour 1 cost €3.4 million [E1]. So it is dear [so: E1]."
+    model = Scripted([one, one])
+    with pytest.raises(UnusableAnswer, match="two to four perspectives"):
+        await reasoner_of(model).analyze(findings_of())
+    assert len(model.requests) == 2
+
+
+async def test_perspectives_may_have_large_headings_and_need_evidence_and_an_open_question() -> None:
+    model = Scripted(["## Who pays\n\nIt is dear [so: E1].\n\n## Who gains\n\nIt is warm [so: E2]."])
+    analysis = await reasoner_of(model).analyze(findings_of())
+    assert [(one.section, one.lead) for one in analysis.perspectives] == [
+        ("Analysis", "Who pays"),
+        ("Analysis", "Who gains"),
+    ]
+    short = Plan(research_title="T", sections=(SectionPlan(title="Findings"),))
+    for findings in (findings_of(work_of(0)), findings_of(plan=short)):
+        assert (await reasoner_of(model).analyze(findings)).perspectives == ()
+    assert len(model.requests) == 1
 
 
 _SENTENCES = (

@@ -12,8 +12,8 @@ from deep_research.reasoning.port import Reasoner
 # One prompt is not named after its act: assess is clarify.md.
 RENAMED = {"assess": "clarify"}
 ACTS = {name for name in dir(Reasoner) if not name.startswith("_")}
-# How well figures are backed is counted, room is made by rules, and the answer stands in the draft: no model is asked.
-BY_RULES = {"analyze", "compress", "conclude"}
+# Room is made by rules, and the answer stands in the draft: no model is asked.
+BY_RULES = {"compress", "conclude"}
 # What prompts share, and what is said to an answer that cannot be used.
 PARTS = {"system", "brief", "section", "repair"}
 

@@ -4,6 +4,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from deep_research.messages.words import words_in
+from deep_research.reasoning.model import prose
 from deep_research.report.citation import Citations
 from deep_research.report.layout import Chapter, Report
 from deep_research.report.markdown import opening_of, render
@@ -140,6 +141,16 @@ def test_rows_that_somebody_wrote_keep_their_columns_however_few():
         "| Halden | €5 | [1] |",
         "| Lund | €6 \\| net | [1] |",
     ]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_table_that_a_model_wrote_stays_one_however_few_rows_are_left(count):
+    text = "| Country | Price |\n| --- | --- |\n| Norway | €5 [E1] |\n| Sweden | €6 [E1] |\n| Wrong | €9 [E1] |\n"
+    [written] = prose.read_report(text, {"E1": "e1"}, language="en").paragraphs
+    quoted = {"verdict": Verdict(kind="supported", reason="verbatim")}
+    left = tuple(one.model_copy(update=quoted) for one in written.sentences[:count])
+    head, _, first, *_ = shown(written.model_copy(update={"sentences": left})).splitlines()
+    assert (head, first) == ("| Country | Price | Source |", "| Norway | €5 | [1] |")
 
 
 def test_a_row_without_a_label_or_with_a_single_cell_is_shown():

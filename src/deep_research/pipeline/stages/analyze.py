@@ -9,6 +9,7 @@ from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.copies import without_copies
 from deep_research.pipeline.outcome import findings_from
+from deep_research.pipeline.passages import contexts_of
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.rules.question.signals import asks_for_judgement
@@ -130,7 +131,16 @@ class ResearchAnalyzer:
         places = await _places(evidence, context.records)
         statements = await _backed(await in_thread(weigh_findings, findings, evidence, places), context.records)
         weighed = findings.model_copy(update={"strength": tuple(statements)})
+        if context.run.adapters.models:
+            weighed = await for_writer(weighed, state, context)
         return await context.reason("analyze", lambda reasoner: reasoner.analyze(weighed))
+
+
+async def for_writer(findings: Findings, state: Mapping[str, Any], context: StageContext) -> Findings:
+    """Return findings as a model needs them to write: with where passages stand, and where sources disagree."""
+    contexts = await contexts_of(findings.evidence, findings.brief.language, context.records)
+    disputed = tuple(await disagreements(findings, state, context.records))
+    return findings.model_copy(update={"contexts": contexts, "disputed": disputed})
 
 
 async def analyze(state: RunState, analyzer: ResearchAnalyzer) -> Update:
@@ -141,7 +151,7 @@ async def analyze(state: RunState, analyzer: ResearchAnalyzer) -> Update:
         context.skip("the question does not ask for an analysis")
         return {}
     analysis = await analyzer.critical_analysis_stage(findings, state.input, context)
-    if not analysis.paragraphs and not analysis.changes:
+    if analysis == Analysis():
         context.skip("nothing was found that could be weighed")
         return {}
     return {"analysis": await context.records.keep(analysis)}

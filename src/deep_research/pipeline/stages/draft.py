@@ -5,8 +5,7 @@ checked by `verify`, which puts every refusal on record.
 from collections.abc import Iterable
 
 from deep_research.pipeline.outcome import findings_from
-from deep_research.pipeline.passages import contexts_of
-from deep_research.pipeline.stages.analyze import disagreements
+from deep_research.pipeline.stages.analyze import for_writer
 from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.rules.question.analysis import has_short_outline
 from deep_research.reasoning.values import Analysis, Findings, Paragraphs
@@ -28,17 +27,17 @@ async def draft(state: RunState) -> Update:
     findings = await findings_from(given, context.records)
     analysis = await context.records.load(Analysis, given["analysis"]) if given.get("analysis") else Analysis()
     if context.run.adapters.models:
-        contexts = await contexts_of(findings.evidence, findings.brief.language, context.records)
         more = {
-            "contexts": contexts,
             "strength": tuple(row for table in analysis.paragraphs for row in table.sentences),
-            "disputed": tuple(await disagreements(findings, given, context.records)),
-            "is_weighed": "analysis" in given,
+            "perspectives": analysis.perspectives,
+            "is_weighed": "analysis" in given and not analysis.perspectives,
             "words": _words(findings, context.request.depth),
         }
-        findings = findings.model_copy(update=more)
+        findings = (await for_writer(findings, given, context)).model_copy(update=more)
     written = await context.reason("draft", lambda reasoner: reasoner.draft(findings))
-    return {"draft": await context.records.keep(as_claims(written))}
+    # The analysis is part of a report that a model wrote, and checked with it.
+    is_whole = any(paragraph.section == "abstract" for paragraph in written)
+    return {"draft": await context.records.keep(as_claims((*written, *(analysis.perspectives if is_whole else ()))))}
 
 
 def _words(findings: Findings, depth: Depth) -> int:

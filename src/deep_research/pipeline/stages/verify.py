@@ -438,8 +438,8 @@ def _with_points(paragraphs: Sequence[Paragraph], sources: Sources) -> list[Para
     texts = [each.text for paragraph in paragraphs for each in paragraph.sentences]
     told = " ".join([sources.asked, *texts, *(quotes.get(id_, "") for id_ in cited)])
     return [
-        paragraph if not paragraph.mark or _is_name(paragraph.lead, told) else paragraph.model_copy(update={"lead": ""})
-        for paragraph in paragraphs
+        one if not one.is_item or _is_name(one.lead, told) else one.model_copy(update={"lead": ""})
+        for one in paragraphs
     ]
 
 

@@ -1,7 +1,7 @@
 """`ReportGenerator`: from checked paragraphs to the numbered report and the files that prove it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -12,6 +12,7 @@ from deep_research.evidence.passage import Evidence
 from deep_research.messages.language import UNKNOWN
 from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.about import cuts_of, limits_of, models_that_wrote, unread_of, wording_of
+from deep_research.pipeline.abstract import bounded
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.earlier import answer_in, follow_notes, followed_in, subject_of, with_section
 from deep_research.pipeline.fan_out import both
@@ -39,8 +40,10 @@ from deep_research.report.layout import Chapter, Report
 from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, is_quoted, note
 from deep_research.request import Language
+from deep_research.text.analyzer import content_terms
 from deep_research.text.script import detect_language
 from deep_research.value import JsonObject, canonical_json
+from deep_research.verify.particulars import figures_of
 
 
 @dataclass(frozen=True)
@@ -76,16 +79,16 @@ class ReportGenerator:
         analysis: Sequence[Paragraph] = (),
         knowledge: str = "",
         disagreements: Sequence[Paragraph] = (),
+        is_written: bool = False,
         context: StageContext,
     ) -> WrittenReport:
-        """Return the report with its citations numbered."""
+        """Return the report with its citations numbered; `is_written` says that it was written as a whole."""
         words, records, row = words_in(findings.brief.language), context.records, context.run.row
         earlier, before = await followed_in(state, context)
         is_answer = has_short_outline(findings.brief, findings.plan.titles)
         abstract, chapters = _chapters(findings, body, conclusion, analysis, words)
         gaps = [*map(Gap.from_json, state.get("gaps", ())), *context.gaps]
         paragraphs = [*abstract, *(paragraph for chapter in chapters for paragraph in chapter.paragraphs)]
-        shown = {id_ for paragraph in paragraphs for id_ in paragraph.cite_ids}
         report = Report(
             title=findings.plan.research_title,
             abstract=await _counted(abstract, words, records),
@@ -96,10 +99,7 @@ class ReportGenerator:
                     for each in chapters
                 ]
             ),
-            # Of a disagreement, verification must have left both sides, and the report tells one of them.
-            disagreements=tuple(
-                table for table in disagreements if len(table.sentences) > 1 and shown.intersection(table.cite_ids)
-            ),
+            disagreements=_untold(disagreements, paragraphs, findings.brief, is_written=is_written),
             knowledge=knowledge,
             gaps=conclusion.unanswered,
             has_references=context.request.enable_references,
@@ -223,7 +223,31 @@ def _chapters(
         return (nothing,), [Chapter(title=words("report.nearest"), paragraphs=nearest)]
     if analysis:
         chapters.append(Chapter(title=words("report.analysis"), paragraphs=tuple(analysis)))
-    return conclusion.abstract, chapters
+    ends = ["", *(words(f"report.{key}") for key in ("conclusion", "outlook", "gaps"))]
+    return conclusion.abstract, sorted(chapters, key=lambda each: ends.index(each.title) if each.title in ends else 0)
+
+
+def _untold(
+    tables: Iterable[Paragraph], paragraphs: Sequence[Paragraph], brief: Brief, *, is_written: bool
+) -> tuple[Paragraph, ...]:
+    """Return the disagreements of which both sides are left and the report tells one; one that a writer is silent on
+    stands where the question is about it, and one that it tells beside each other does not stand again.
+    """
+    shown = {id_ for paragraph in paragraphs for id_ in paragraph.cite_ids}
+    asked = set(content_terms(brief.question))
+    told = [_values(" ".join(each.text for each in paragraph.sentences)) for paragraph in paragraphs if is_written]
+    found = []
+    for table in tables:
+        sides = [_values(row.lead) for row in table.sentences]
+        is_told = any(sum(not own.isdisjoint(values) for own in sides) > 1 for values in told)
+        is_asked = all(len(asked.intersection(content_terms(row.text))) > 1 for row in table.sentences)
+        if len(sides) > 1 and not is_told and (shown.intersection(table.cite_ids) or (is_written and is_asked)):
+            found.append(table)
+    return tuple(found)
+
+
+def _values(text: str) -> set[float]:
+    return {figure.in_base_unit[0] for figure in figures_of(text)}
 
 
 # Whoever is quoted so speaks for somebody whom only the document names.
@@ -401,20 +425,27 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
     edited, disputed = await both(_edited(draft, sources, context), _disputed(findings, given, sources, context))
     body = settled(edited, sources)
     body = await _with_quotes(body, drafted, findings, sources, context)
+    words = words_in(brief.language)
+    is_written = any(paragraph.section == "abstract" for paragraph in body.paragraphs)
+    if is_written:
+        answer, more = bounded([paragraph for paragraph in body.paragraphs if paragraph.section == "abstract"])
+        moved = (paragraph.model_copy(update={"section": words("report.findings")}) for paragraph in more)
+        others = (paragraph for paragraph in body.paragraphs if paragraph.section != "abstract")
+        body = body.model_copy(update={"paragraphs": (*answer, *moved, *others)})
     draft = draft.model_copy(update={"paragraphs": body.paragraphs})
     conclusion = await context.reason("conclude", lambda reasoner: reasoner.conclude(draft))
     # What rules lead with is quoted from the sources, and checked like all else.
     leading = settled(await judged(as_claims(conclusion.abstract), sources, context.at("abstract")), sources)
     gaps, unfounded = _gaps([*conclusion.unanswered, *draft.gaps], brief)
-    is_written = any(paragraph.section == "abstract" for paragraph in body.paragraphs)
     conclusion = conclusion.model_copy(
         # A report that was written as a whole says itself what is open.
         update={"abstract": leading.paragraphs, "unanswered": () if is_written else gaps}
     )
     is_unfounded = not evidence and context.request.search.model_knowledge
     knowledge = await context.reason("recall", lambda reasoner: reasoner.recall(brief)) if is_unfounded else ""
-    # Whoever wrote the report as a whole has weighed it, knowing what was counted.
-    analysis = Checked() if is_written else await _analysis(given, sources, context)
+    # Where nothing of a model's analysis could stand, what was counted does.
+    is_weighed = any(paragraph.section == words("report.analysis") for paragraph in body.paragraphs)
+    analysis = Checked() if is_weighed else await _analysis(given, sources, context)
     written = await reporter.write_final_report(
         findings,
         body,
@@ -422,7 +453,8 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
         given,
         analysis=analysis.paragraphs,
         knowledge=knowledge,
-        disagreements=() if is_written else disputed.paragraphs,
+        disagreements=disputed.paragraphs,
+        is_written=is_written,
         context=context,
     )
     if earlier := context.request.update:

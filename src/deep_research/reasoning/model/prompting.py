@@ -311,14 +311,15 @@ class ContextManager:
 
     def room(self, *blocks: str, max_tokens: int) -> int:
         """Return how many tokens of material fit beside these blocks and the answer."""
-        taken = tokens_at_most("\n\n".join((self._system, *blocks))) + 2 * self._limit(max_tokens) + _REPAIR_TOKENS
+        taken = tokens_at_most("\n\n".join((self._system, *blocks))) + 2 * self.limit(max_tokens) + _REPAIR_TOKENS
         return max(self._options.window - taken, 0)
 
     def share(self, part: float) -> int:
         """Return so much of the window, in tokens."""
         return int(part * self._options.window)
 
-    def _limit(self, max_tokens: int) -> int:
+    def limit(self, max_tokens: int) -> int:
+        """Return how long an answer may be, in tokens, where so many are wanted."""
         return min(max_tokens, self.share(_ANSWER_SHARE))
 
     def tail(self, act: Act, task: str, *, steps: Steps = (), failures: Sequence[str] = ()) -> str:
@@ -349,7 +350,7 @@ class ContextManager:
             system=self._system,
             context=tuple(shared) if is_stable else (),
             prompt=tail if is_stable else "\n\n".join((tail, *shared)),
-            max_tokens=self._limit(act.max_tokens),
+            max_tokens=self.limit(act.max_tokens),
             answer_schema=answer_schema,
             left_out=left_out,
         )

@@ -177,7 +177,7 @@ def _paragraphs(
         elif kind == "table":
             rows = _rows(lines, marks)
             if rows:
-                yield Paragraph(section=section, kind="table", lead=lead, sentences=tuple(rows))
+                yield Paragraph(section=section, kind="table", lead=lead, mark="table", sentences=tuple(rows))
         else:
             line, own = " ".join(" ".join(lines).split()), lead
             mark: ListMark = "number" if kind == "number" else "bullet" if kind == "bullet" else ""

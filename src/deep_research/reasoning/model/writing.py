@@ -6,11 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import get_args
 
 from deep_research.errors import UnusableAnswer
-from deep_research.evidence.passage import Evidence
 from deep_research.in_thread import in_thread
-from deep_research.llm.port import ModelReply
+from deep_research.llm.port import ModelReply, ModelRequest
 from deep_research.messages.language import language_name
-from deep_research.messages.words import words_in
+from deep_research.messages.words import Words, words_in
 from deep_research.reasoning.model.acts import NONE, ModelActs, listed
 from deep_research.reasoning.model.answers import (
     ChartsAnswer,
@@ -33,6 +32,7 @@ from deep_research.reasoning.model.prompting import (
 )
 from deep_research.reasoning.model.prose import Prose, is_in_language, read_report, read_row, read_sentences
 from deep_research.reasoning.rules.question.analysis import has_short_outline
+from deep_research.reasoning.rules.quoting.drafting import MAX_ABSTRACT_LENGTH
 from deep_research.reasoning.rules.weighing.charts import MAX_CHARTS, chart_of, possible_series
 from deep_research.reasoning.rules.weighing.series import joined_series
 from deep_research.reasoning.rules.weighing.strength import in_brief
@@ -60,6 +60,7 @@ from deep_research.value import canonical_json
 _CHARTS = Act("plan_charts", "task", 400)
 _PROGRAMS = Act("plan_charts", "task", 2_500)
 _REPAIR_CHART = Act("repair_chart", "task", 2_000)
+_ANALYZE = Act("analyze", "thinking", 1_600)
 _DRAFT = Act("draft", "thinking", 5_000)
 _JUDGE = Act("judge", "task", 1_800)
 _EDIT = Act("edit", "thinking", 2_000)
@@ -67,6 +68,10 @@ _RECALL = Act("recall", "thinking", 500)
 # Series that a model chooses among, how long its titles may be, and tokens of what is known about each section.
 _MAX_SERIES, _MAX_TITLE_CHARS, _MAX_KNOWN = 12, 120, 400
 _DIGITS = re.compile(r"\d+").findall
+# So many tokens a word of a report takes, with its marks; Chinese says it in two characters.
+_TOKENS_A_WORD = 3
+# A critical look from fewer sides is none.
+_MIN_PERSPECTIVES = 2
 # So much of the window is filled with passages: more is read less carefully, and paid for.
 _MATERIAL_SHARE = 0.4
 # More sentences than this a judge begins to skip.
@@ -113,15 +118,37 @@ _FORMS: dict[QuestionKind, str] = {
     "open": "The findings follow in the order of the question; what to do with them comes last, if it helps.",
 }
 # How long the answer at the start is.
-_OPENING, _OPENING_CHARACTERS = "100 to 180 words", "150 to 280 characters"
+_OPENING = "100 to 180"
+_CLOSING = (
+    "Then `## {conclusion}`: two to four sentences with insights that only the sections together give. Then"
+    " `## {outlook}`: one to three sentences on what to watch, decide or find out next. Every sentence of these two is"
+    " marked `[so: …]`. Leave out either where it would say nothing new."
+)
+_NO_CLOSING = "No conclusion and no outlook: one thing is asked for."
 
 
 class WritingByModel(ModelActs):
     """The acts on everything that was found, and those that make the report."""
 
     async def analyze(self, findings: Findings) -> Analysis:
-        """Count how well the main statements are backed; whoever writes the report weighs them."""
-        return await self._fallback.analyze(findings)
+        """Look at everything from several sides; how well the main statements are backed, rules count."""
+        counted = await self._fallback.analyze(findings)
+        brief, language = findings.brief, findings.brief.language
+        if not findings.evidence or has_short_outline(brief, findings.plan.titles):
+            return counted
+        title = words_in(language)("report.analysis")
+        task = self._prompts.fill("analyze", language=language_name(language), title=title)
+        request, labels = self._over_all(_ANALYZE, task, findings)
+
+        def read(reply: ModelReply) -> tuple[Paragraphs | None, str]:
+            prose = _read_prose(reply, labels, language)
+            named = (one for one in prose.paragraphs if one.lead or one.section != "abstract")
+            sides = [(one.lead or one.section, one) for one in named]
+            if len({name for name, _ in sides}) < _MIN_PERSPECTIVES or not prose.cited:
+                return None, prose.problem or "it needs two to four perspectives, each named in a line `### `"
+            return tuple(one.model_copy(update={"section": title, "lead": name}) for name, one in sides), prose.problem
+
+        return counted.model_copy(update={"perspectives": await self._ask(request, read)})
 
     async def plan_charts(self, findings: Findings) -> tuple[ChartSpec, ...]:
         """Let the model choose among series that really stand in the evidence, and write the programs that draw them
@@ -173,41 +200,47 @@ class WritingByModel(ModelActs):
 
     async def draft(self, findings: Findings) -> Paragraphs:
         """Write the whole report in one piece, with everything that was found in view."""
-        evidence = _in_reading_order(findings.evidence)
-        if not evidence:
+        if not findings.evidence:
             return await self._fallback.draft(findings)
         brief, language = findings.brief, findings.brief.language
-        words = words_in(language)
+        words, unit = words_in(language), _counted(language)
+        act = _DRAFT._replace(max_tokens=max(_DRAFT.max_tokens, findings.words * _TOKENS_A_WORD))
+        # No more is asked for than fits the answer.
+        most = self._context.limit(act.max_tokens) // _TOKENS_A_WORD
         task = self._prompts.fill(
             "draft",
             language=language_name(language),
-            length=_length(findings.words, language),
-            answer=_ANSWERS.get(brief.analysis.kind, _ANSWERS["open"]).format(
-                opening=_OPENING if _is_spaced(language) else _OPENING_CHARACTERS
-            ),
+            length=_length(min(findings.words, most), language),
+            answer=_ANSWERS.get(brief.analysis.kind, _ANSWERS["open"]).format(opening=f"{_OPENING} {unit}"),
             form=_FORMS.get(brief.analysis.kind, _FORMS["open"]),
             sections=_sections(findings),
             open=words("report.gaps"),
+            limit=f"{MAX_ABSTRACT_LENGTH} {unit}",
+            closing=_closing(findings, words),
         )
-        head = [self._brief(brief), *self._noted(findings)]
-        tail = self._context.tail(_DRAFT, task)
-        room = self._context.room(*head, tail, max_tokens=_DRAFT.max_tokens)
-        room = min(room, self._context.share(_MATERIAL_SHARE))
-        material = show_evidence(evidence, room=room, contexts=findings.contexts)
-        request = self._context.request(_DRAFT, tail, shared=[*head, *material.blocks], left_out=material.left_out)
-        names, settled = [words("report.abstract"), words("report.answer")], findings.settled_titles
+        request, labels = self._over_all(act, task, findings)
+        settled = findings.settled_titles
 
         def read(reply: ModelReply) -> tuple[Prose | None, str]:
-            is_cut = reply.stop in ("length", "loop")
-            prose = read_report(
-                reply.text, material.labels, language=language, abstract=names, titles=settled, is_cut=is_cut
-            )
-            is_usable = prose.cited and is_in_language(reply.text, language)
+            prose = _read_prose(reply, labels, language, settled)
             found = dict.fromkeys(paragraph.section for paragraph in prose.paragraphs if paragraph.section in settled)
             unkept = "" if tuple(found) == settled else f"its sections must be, in this order: {'; '.join(settled)}"
-            return prose if is_usable else None, prose.problem or unkept
+            return prose if prose.cited else None, prose.problem or unkept
 
         return (await self._ask(request, read)).paragraphs
+
+    def _over_all(self, act: Act, task: str, findings: Findings) -> tuple[ModelRequest, Mapping[str, str]]:
+        """Return a request with all that was found in view, and the labels of its passages.
+
+        What acts share stands before what each has for itself.
+        """
+        brief, noted = self._brief(findings.brief), self._noted(findings)
+        tail = self._context.tail(act, task)
+        room = self._context.room(brief, *noted, tail, max_tokens=act.max_tokens)
+        room = min(room, self._context.share(_MATERIAL_SHARE))
+        material = show_evidence(findings.evidence, room=room, contexts=findings.contexts)
+        shared = [brief, *material.blocks, *noted]
+        return self._context.request(act, tail, shared=shared, left_out=material.left_out), material.labels
 
     def _noted(self, findings: Findings) -> list[str]:
         """Return what was planned and counted: sections, how well figures are backed, where sources differ."""
@@ -217,6 +250,9 @@ class WritingByModel(ModelActs):
             "Planned sections": findings.plan.titles,
             "How well the main figures are backed": backed,
             "Where sources give different figures": disputed,
+            "Written already, as a part of the report; take it into account and say none of it again": [
+                f"{one.lead}: {' '.join(each.text for each in one.sentences)}" for one in findings.perspectives
+            ],
         }
         return [f"{head}:\n{listed(lines)}" for head, lines in notes.items() if lines]
 
@@ -316,12 +352,6 @@ def _shown_series(spec: ChartSpec, contexts: Mapping[str, Context]) -> str:
     return "\n".join([f"{spec.title}; {spec.chart_type}; unit: {spec.unit or NONE}", *documents, *lines])
 
 
-def _in_reading_order(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """Return the passages of each document together and in its order, whatever section they were found for."""
-    documents = list(dict.fromkeys(piece.document for piece in evidence))
-    return sorted(evidence, key=lambda piece: (documents.index(piece.document), piece.start))
-
-
 def _verdicts_of(answer: JudgeAnswer) -> list[tuple[int, VerdictKind | None]]:
     """Return the number and verdict of each sentence that a judge names."""
     return [
@@ -344,13 +374,31 @@ def _controls(sentences: Sequence[Sentence], labels: Mapping[str, str], language
 
 def _length(words: int, language: Language) -> str:
     """Return how long a report should be; Chinese says in two characters what English says in a word."""
-    count = f"{words} words" if _is_spaced(language) else f"{round(words * 1.8, -2):.0f} characters"
-    return f"about {count}, tables and lists included, marks not"
+    unit = _counted(language)
+    count = words if unit == "words" else round(words * 1.8, -2)
+    return f"about {count:.0f} {unit}, tables and lists included, marks not"
 
 
-def _is_spaced(language: Language) -> bool:
-    """Return whether a language has spaces between words, so that words can be counted."""
-    return language[:2] not in ("zh", "ja", "th")
+def _counted(language: Language) -> str:
+    """Return what the length of a text is counted in: words where there are spaces between them."""
+    return "characters" if language[:2] in ("zh", "ja", "th") else "words"
+
+
+def _closing(findings: Findings, words: Words) -> str:
+    """Return which parts end a report: none where one thing is asked for."""
+    if has_short_outline(findings.brief, findings.plan.titles):
+        return _NO_CLOSING
+    return _CLOSING.format(conclusion=words("report.conclusion"), outlook=words("report.outlook"))
+
+
+def _read_prose(
+    reply: ModelReply, labels: Mapping[str, str], language: Language, titles: Collection[str] = ()
+) -> Prose:
+    """Return what a model wrote; nothing of it is cited where it is in another language."""
+    words, is_cut = words_in(language), reply.stop in ("length", "loop")
+    names = [words("report.abstract"), words("report.answer")]
+    prose = read_report(reply.text, labels, language=language, abstract=names, titles=titles, is_cut=is_cut)
+    return prose if is_in_language(reply.text, language) else prose._replace(cited=0)
 
 
 def _sections(findings: Findings) -> str:

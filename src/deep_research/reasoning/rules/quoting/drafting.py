@@ -52,7 +52,7 @@ _WIDE_WRAP = re.compile(f"(?<=[{CJK}，、])\\n(?=[{CJK}])")
 Worth = Callable[[str], float]
 # An abstract has 100 to 200 words, or characters of Chinese.
 _A_PART = 2
-_ABSTRACT_LENGTH, _MAX_ABSTRACT_LENGTH = 120, 200
+_ABSTRACT_LENGTH, MAX_ABSTRACT_LENGTH = 120, 200
 
 
 def paragraphs_of(section: str, evidence: Sequence[Evidence]) -> Paragraphs:
@@ -107,8 +107,8 @@ def abstract_of(draft: Draft, worths: Sequence[Worth]) -> Paragraphs:
     length = 0
     for paragraph in dict.fromkeys((*first, *ranked)):
         own = paragraph.sentences[:MAX_SENTENCES]
-        more = sum(_length(sentence.text) for sentence in own)
-        if length < _ABSTRACT_LENGTH and length + more <= _MAX_ABSTRACT_LENGTH:
+        more = sum(abstract_length(sentence.text) for sentence in own)
+        if length < _ABSTRACT_LENGTH and length + more <= MAX_ABSTRACT_LENGTH:
             chosen.append(Paragraph(section="abstract", sentences=own))
             length += more
     # What stands in one document is told in its order; of how things stand, the newest first.
@@ -399,7 +399,7 @@ def worths_for(draft: Draft, parts: Sequence[AnswerSought]) -> list[Worth]:
     return [partial(worth, part=part, asked=aspects_named(text)) for part, text in zip(parts, told, strict=True)]
 
 
-def _length(text: str) -> int:
+def abstract_length(text: str) -> int:
     """Return a text's length as an abstract's is counted: words, or characters of Chinese."""
     han = len(CJK_CHARACTER.findall(text))
     return han if han > len(text) / 4 else len(text.split())

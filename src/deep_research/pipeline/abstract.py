@@ -1,0 +1,44 @@
+"""How much of the answer that a writer begins a report with is its abstract; the rest is handed back."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+from deep_research.reasoning.rules.quoting.drafting import MAX_ABSTRACT_LENGTH, abstract_length
+from deep_research.reasoning.rules.quoting.selection import stands_alone
+from deep_research.reasoning.values import Paragraphs
+from deep_research.report.paragraph import Paragraph, Sentence
+
+
+def bounded(answer: Sequence[Paragraph]) -> tuple[Paragraphs, Paragraphs]:
+    """Return the first paragraphs, as many as an abstract may hold, and the rest.
+
+    A list is not torn apart. Of a first paragraph that is too long, the first sentences are kept.
+    """
+    count = _fitting([sum(_lengths(paragraph.sentences)) for paragraph in answer])
+    # It takes along what leads over to it.
+    joined = [after.is_item and (each.is_item or each.kind == "note") for each, after in pairwise(answer)]
+    while 0 < count < len(answer) and joined[count - 1]:
+        count -= 1
+    first, *others = answer
+    if count or first.is_item:
+        return tuple(answer[: count or None]), tuple(answer[count or len(answer) :])
+    room = _fitting(_lengths(first.sentences))
+    # Each part stands by itself: it ends with a citation, and begins with what leans on nothing.
+    ends = [
+        place
+        for place, (each, after) in enumerate(pairwise(first.sentences), start=1)
+        if each.evidence and stands_alone(after.text)
+    ]
+    end = max((place for place in ends if place <= room), default=next(iter(ends), len(first.sentences)))
+    parts = [first.model_copy(update={"sentences": own}) for own in (first.sentences[:end], first.sentences[end:])]
+    return (parts[0],), (*(part for part in parts[1:] if part.sentences), *others)
+
+
+def _lengths(sentences: Sequence[Sentence]) -> list[int]:
+    """Return the length of each sentence; rows of a table do not count."""
+    return [0 if each.cells else abstract_length(each.text) for each in sentences]
+
+
+def _fitting(lengths: Sequence[int]) -> int:
+    return bisect_right(list(accumulate(lengths)), MAX_ABSTRACT_LENGTH)
