@@ -13,8 +13,8 @@ from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
 from deep_research.text.quantities import UNITS, chinese_number
 
-# What a quantity may count by beside a unit: per cent, times as much, for "dozens" an order of magnitude, and for "most"
-# the share that it is at least.
+# What a quantity may count by beside a unit: per cent, times as much, an order of magnitude ("dozens"), or a share that
+# it is at least ("most").
 SHARE, TIMES, ORDER, MOST = "%", "x", "order", "most"
 Values = tuple[tuple[float, str], ...]
 
@@ -60,6 +60,7 @@ _PLAIN = (
     rf"(?<!\d[\s-])(?<!\d)\b(?P<article>an?\s(?={_SCALE}))?(?P<number>{_NUMBER})(?P<and_half>\sand\sa\shalf)?"
     rf"(?:\s(?P<scale>{_SCALE}))?(?:[\s-](?P<unit>{_UNIT}))?\b(?!-(?:first|second|third|[a-z]+th)\b)(?P<of_it>{_OF_IT})?"
 )
+_MOST = r"(?<!the\s)(?<!at\s)\bmost\s(?:of\b|people\b|women\b|men\b|children\b|[a-z]+(?<!ou)(?<!s)s\b)"
 _PARTED = " ".join(_PARTS)
 _ABOUT = r"(?:by|nearly|about|almost|over|than|roughly|around)"
 _NUMERALS = "零〇一二两三四五六七八九十百千万亿"
@@ -194,8 +195,7 @@ _RULES: tuple[tuple[list[str], re.Pattern[str], Callable[[re.Match[str]], Values
         ),
         (
             "most majority 多数 大部分 大半",
-            r"(?<!the\s)(?<!at\s)\bmost\s(?:of\b|people\b|women\b|men\b|children\b|[a-z]+(?<!ou)(?<!s)s\b)"
-            r"|\bmajority\b|大多数|(?<![绝大])多数|(?<!绝)大部分|大半",
+            rf"{_MOST}|\bmajority\b|大多数|(?<![绝大])多数|(?<!绝)大部分|大半",
             lambda _: ((50, MOST),),
         ),
         ("fold", rf"\b(?P<times>{_any_of(_ONES)})-?fold\b", lambda match: _multiple(_ONES[match["times"].lower()])),
@@ -220,7 +220,11 @@ _RULES: tuple[tuple[list[str], re.Pattern[str], Callable[[re.Match[str]], Values
         # 数十, 几百万, 上千; but not 人数十分.
         ("数 几 上 成", r"(?<![人次总分指参系函多少户件])[数几上成](?P<order>[十百千万亿]+)(?!分)", _chinese_order),
         # 三个, 二十多年, 一百零五, 十二万; but not 第三个, 一个, 三明治, 十分, 万一.
-        (_COUNTED, rf"{_NO_ORDINAL}(?P<numeral>[{_DIGIT}十][{_NUMERALS}]*)[多余]?(?=(?P<unit>{_PERIOD})|{_MEASURE})", _chinese),
+        (
+            _COUNTED,
+            rf"{_NO_ORDINAL}(?P<numeral>[{_DIGIT}十][{_NUMERALS}]*)[多余]?(?=(?P<unit>{_PERIOD})|{_MEASURE})",
+            _chinese,
+        ),
         (
             "百 千 万 亿",
             rf"{_NO_ORDINAL}(?P<numeral>[{_DIGIT}][{_NUMERALS}]*[百千万亿][{_NUMERALS}]*|十[{_DIGIT}]?[万亿])",

@@ -104,7 +104,7 @@ def has_other(text: str, amount: Worded) -> bool:
 
 
 def rivals(amount: Worded, text: str, near: Near) -> bool:
-    """Return whether a sentence has another quantity of the unit, or of what is counted, that the text does not tell."""
+    """Return whether a sentence has another quantity of the unit, or of what is counted, that a text does not tell."""
     told = {in_base_unit(*other.values[0])[0] for other in amounts_of(text)}
     value, unit = amount.values[0]
     base, counted = in_base_unit(value, unit)[1], _counted(text, amount)

@@ -213,7 +213,7 @@ def _name(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) -> Object
 def _added(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) -> Objection | None:
     if claim.is_own or claim.is_row or len(clauses_of(claim.text)) == 1:
         return None
-    held = frozenset[str]().union(*map(terms_of, (claim.before, *claim.known)), *(source.terms for source in cited))
+    held = frozenset[str]().union(terms_of(claim.before), *(source.terms for source in cited))
     clause = added_clause(claim.text, (terms_of(each.text) for each in near), held)
     return Objection("added", clause) if clause else None
 

@@ -6,7 +6,6 @@ It sees what words show and no more: a sentence that it does not object to may s
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import pairwise, product
 from typing import NamedTuple
@@ -135,12 +134,11 @@ _CLAUSE_DISTANCE = 6
 _SAME_WORD, _FAINT = 1.5, 0.01
 # Of what the sentence that shares most with a claim shares, what others must share to be considered beside it.
 _RELEVANT, _CONSIDERED, _CONSIDERED_DENYING = 0.8, 0.5, 0.4
-_ALIKE, _MAX_REPLACED = 0.6, 3
 # In the passive, who does something comes last.
 _AGENT, _PASSIVE = "by", "被"
 _FORMS_PASSIVE = frozenset("is are was were be been being".split())
 # To say the contrary, a clause shares so much of the other's subject, and both so much of what they hold together.
-_SAME_SUBJECT, _SAME_CLAUSE, _MIN_SUBJECT = 0.6, 0.5, 2
+_SAME_SUBJECT, _SAME_CLAUSE, _MIN_SUBJECT, _AS_NEAR = 0.6, 0.5, 2, 0.9
 _THAN = "than"
 _VERB = re.compile(
     r"\b(?:\w{2,}ed|sues?|owns?|lent|lends?|sold|sells?|bought|buys?|paid|pays?|beats?|won|wins?|gave|gives?|took|takes?"
@@ -190,7 +188,7 @@ def is_opposed(claim: str, sentences: Iterable[str]) -> bool:
     pieces = (held for sentence in sentences for held in _pieces(_terms(sentence)))
     shares = ((held, len(subject.intersection(held.words)) / max(1, len(subject))) for held in pieces)
     near = [held._replace(share=share) for held, share in shares if share]
-    checks = (_is_denied, _has_opposite, _is_substituted, _is_reversed)
+    checks = (_is_denied, _has_opposite, _is_reversed)
     return bool(near) and any(check(claimed, near) for check in checks)
 
 
@@ -221,7 +219,7 @@ def is_turned(claim: str, sentences: Sequence[str]) -> bool:
             | {stem(match[0]) for match in _VERB.finditer(clause)}
             | {word for word in claimed.words if not word.isascii() and _is_content(word)}
         )
-        if near and all(_is_contrary(claimed, each, verbs) for rank, each in near if rank >= _RELEVANT * best):
+        if near and all(_is_contrary(claimed, each, verbs) for rank, each in near if rank >= _AS_NEAR * best):
             return True
     return False
 
@@ -344,18 +342,6 @@ def _distances(words: Sequence[str], at: int, wanted: Collection[str] | None) ->
             if is_wanted and distance < found.get(word, len(words) * _CLAUSE_DISTANCE):
                 found[word] = distance
     return found
-
-
-def _is_substituted(claimed: Terms, near: Sequence[Terms]) -> bool:
-    """Return whether a sentence in nearly the same words has an opposite in a word's place."""
-    for held in near:
-        if held.share < _ALIKE:
-            continue
-        for change, a, b, c, d in SequenceMatcher(None, claimed.words, held.words, autojunk=False).get_opcodes():
-            is_replaced = change == "replace" and max(b - a, d - c) <= _MAX_REPLACED
-            if is_replaced and any(_relation(*pair) < 0 for pair in product(claimed.words[a:b], held.words[c:d])):
-                return True
-    return False
 
 
 def _is_denied(claimed: Terms, near: Sequence[Terms]) -> bool:

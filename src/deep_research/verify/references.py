@@ -1,7 +1,7 @@
-"""Addresses in a sentence: what a reader would follow must come from a source, never from whoever wrote it."""
+"""Addresses and figures that a sentence names: a reader would look for them, so they must be there."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from deep_research.text.analyzer import CJK
 from deep_research.text.folding import fold_typography
@@ -17,6 +17,18 @@ _REFERENCE = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _SCHEME = re.compile(r"^(?:https?://)?(?:www\.)?", re.IGNORECASE)
+# "Table 2 of the annual report" is the source's own.
+_FIGURE = re.compile(
+    r"\b(?:figure|fig\.|chart|graph|diagram|table)\s?(\d{1,2})\b(?!\s(?:of|in|from)\b)"
+    r"|(?:^|[，。；：、（(]|[如见見由据據从從])\s?[图圖表]\s?(\d{1,2})(?!\d)",
+    re.IGNORECASE,
+)
+
+
+def missing_figure(text: str, numbers: Container[int]) -> str:
+    """Return the first figure or table that a text names and that has none of these numbers, or ""."""
+    found = (match for match in _FIGURE.finditer(text) if int(match[1] or match[2]) not in numbers)
+    return next((match[0] for match in found), "")
 
 
 def find_references(text: str) -> list[str]:

@@ -9,6 +9,7 @@ from deep_research.report.escaping import one_line
 from deep_research.report.paragraph import REFUSED, Refusal
 from deep_research.request import Language
 from deep_research.verify.comparison import Differences, compare
+from deep_research.verify.references import missing_figure
 from deep_research.verify.shipped import (
     Block,
     Listing,
@@ -94,7 +95,8 @@ class Verifier:
         unstated = tuple(row for figure in figures for row in _unstated(figure, listing))
         names = [name for figure in figures for name in figure.files]
         no_files = tuple(name for name in names if not (paragraphs_path.parent / name).is_file())
-        refused = tuple(sentence.text for sentence in checked if sentence.kind in REFUSED)
+        numbers = {figure.number for figure in figures}
+        refused = tuple(each.text for each in checked if each.kind in REFUSED or missing_figure(each.text, numbers))
         kinds = Counter(each.kind for claim in claims for each in claim.sentences)
         return ParagraphCheck(
             paragraphs_jsonl_cite_ids_passed=not (

@@ -1,9 +1,11 @@
 """What is left of a checked text: what is absent cites the nearest, and points of lists say nothing new."""
 
+from dataclasses import replace
+
 import pytest
 
 from deep_research.evidence.passage import Evidence
-from deep_research.pipeline.stages.verify import Sources, settled
+from deep_research.pipeline.stages.verify import Sources, _beyond_span, settled
 from deep_research.reasoning.values import Brief
 from deep_research.report.paragraph import Paragraph, Sentence, SentenceKind, Verdict, VerdictKind
 
@@ -174,3 +176,30 @@ def test_a_figure_of_the_question_stays_though_a_refused_calculation_gave_it_too
 def test_what_begins_anew_stays_after_a_refused_sentence(text: str) -> None:
     refused = said("Each point less costs Ashby €3 million.", "e1").model_copy(update={"verdict": REFUSED})
     assert [each.text for each in kept(refused, said(text, "e1")).sentences] == [text]
+
+
+@pytest.mark.parametrize(
+    "named", ["Figure 1 shows that the tank is dear.", "如图1所示，水箱很贵。", "如圖1所示，水箱很貴。"]
+)
+def test_a_figure_that_the_report_does_not_have_is_not_named(named: str) -> None:
+    paragraph = Paragraph(section="abstract", sentences=(said(named, "e1"), PUMPS))
+    without = settled([paragraph], SOURCES)
+    assert [each.text for one in without.paragraphs for each in one.sentences] == [PUMPS.text]
+    assert without.dropped[0].reason.startswith("figure: ")
+    assert not settled([paragraph], replace(SOURCES, figures=1)).dropped
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("The tank cost €11.7 million in 2024.", "supported"),
+        ("The tank, which leaks badly, cost €11.7 million in 2024.", "not_found"),
+        ("The tank cost €11.7 million and has nine pumps.", "not_found"),
+    ],
+)
+def test_the_words_that_a_judge_relies_on_carry_each_clause_and_figure(text: str, kind: VerdictKind) -> None:
+    quote = "The tank cost €11.7 million in 2024. Nine pumps were sold. An older pipe leaks badly."
+    passage = EVIDENCE[0].model_copy(update={"quote": quote, "end": len(quote)})
+    verdict = Verdict(kind="supported", reason="judged", evidence="e1", start=0, end=36)
+    beyond = _beyond_span(Sentence(text=text, evidence=("e1",)), verdict, (passage,), SOURCES)
+    assert (beyond.kind if beyond else "supported") == kind

@@ -442,3 +442,17 @@ def test_report_alone_is_checked_without_its_proofs(tmp_path):
     report = ship(tmp_path, whole_report())
     (tmp_path / "paragraphs.jsonl").unlink()
     assert Verifier().verify_report(report).report_passed
+
+
+def test_a_shipped_sentence_that_names_a_figure_which_is_not_there_fails(tmp_path):
+    ship(tmp_path, whole_report())
+    paragraphs = tmp_path / "paragraphs.jsonl"
+    assert Verifier().verify_paragraphs_jsonl(paragraphs).paragraphs_jsonl_cite_ids_passed
+    first, *others = paragraphs.read_text(encoding="utf-8").splitlines()
+    record = json.loads(first)
+    named = {"text": "Chart 7 shows the cost.", "evidence": record["cite_ids"], "verdict": {"kind": "supported"}}
+    record["sentences"] = [named]
+    paragraphs.write_text("\n".join([json.dumps(record), *others]) + "\n", encoding="utf-8")
+    listed = Verifier().verify_paragraphs_jsonl(paragraphs)
+    assert not listed.paragraphs_jsonl_cite_ids_passed
+    assert listed.refused == ("Chart 7 shows the cost.",)

@@ -29,8 +29,8 @@ from deep_research.verify.amounts import amounts_of, is_held
 from deep_research.verify.calculation import objection_to
 from deep_research.verify.coverage import is_related, support_hint, unchecked_reason
 from deep_research.verify.particulars import dates_of, figures_of, split_figures
-from deep_research.verify.quote import check_quote, find_span
-from deep_research.verify.references import find_references
+from deep_research.verify.quote import check_quote, find_span, whole_sentences
+from deep_research.verify.references import find_references, missing_figure
 from deep_research.verify.row import check_cells
 from deep_research.verify.veto import veto, veto_row
 
@@ -69,13 +69,14 @@ _LEADS_OVER = (":", "：", "?", "？")
 class Sources:
     """What sentences are checked against: the question, all evidence that they may cite, and where it stands.
 
-    `planned` are the titles of the plan, which may head a section whatever they say.
+    `planned` are the titles of the plan, which may head a section whatever they say; `figures` is how many there are.
     """
 
     brief: Brief
     evidence: tuple[Evidence, ...]
     contexts: Mapping[str, Context] = field(default_factory=dict)
     planned: frozenset[str] = frozenset()
+    figures: int = 0
 
     @cached_property
     def known(self) -> frozenset[str]:
@@ -276,14 +277,19 @@ async def _by_reasoner(paragraphs: Sequence[Paragraph], sources: Sources, contex
                     # What a model wrote that cannot judge is not believed.
                     sentence = _with(sentence, _REFUSED_AS[sentence.kind], "unreliable")
                 else:
-                    sentence = _judged(sentence, passages, answers.get(number), is_failed=is_failed)
+                    sentence = _judged(sentence, passages, answers.get(number), sources, is_failed=is_failed)
             sentences.append(sentence)
         done.append(paragraph.model_copy(update={"sentences": tuple(sentences)}))
     return done
 
 
 def _judged(
-    sentence: Sentence, passages: tuple[Evidence, ...], judgement: Judgement | None, *, is_failed: bool
+    sentence: Sentence,
+    passages: tuple[Evidence, ...],
+    judgement: Judgement | None,
+    sources: Sources,
+    *,
+    is_failed: bool,
 ) -> Sentence:
     """Return a sentence with the verdict that a judgement of it proves."""
     if judgement is None:
@@ -306,8 +312,25 @@ def _judged(
         return sentence.model_copy(
             update={"verdict": verdict.model_copy(update={"kind": "computed" if is_sound else "wrong"})}
         )
-    checked = sentence.model_copy(update={"verdict": verdict})
-    return checked if checked.cells else _with_what_carries(checked, passages)
+    if sentence.cells:
+        return sentence.model_copy(update={"verdict": verdict})
+    beyond = _beyond_span(sentence, verdict, passages, sources) if verdict.kind in ("supported", "partly") else None
+    return _with_what_carries(sentence.model_copy(update={"verdict": beyond or verdict}), passages)
+
+
+def _beyond_span(
+    sentence: Sentence, verdict: Verdict, passages: tuple[Evidence, ...], sources: Sources
+) -> Verdict | None:
+    """Return why the words that a judge relies on, with their sentences and other passages, cannot carry a sentence."""
+    relied_on = []
+    for piece in passages:
+        if piece.id == verdict.evidence:
+            first, last = verdict.start - piece.start, verdict.end - piece.start
+            spans = [span for span in whole_sentences(piece.quote) if span.start < last and span.end > first]
+            piece = piece.model_copy(update={"quote": piece.quote[spans[0].start : spans[-1].end]})
+        relied_on.append(piece)
+    beside = [text for piece in passages for text in (piece.quote, *sources.beside(piece))]
+    return veto(sentence, relied_on, titles=[sources.common_names, *beside], asked=sources.asked)
 
 
 def _unjudged(sentence: Sentence, passages: tuple[Evidence, ...], reason: str) -> Sentence:
@@ -394,6 +417,9 @@ def settled(paragraphs: Iterable[Paragraph], sources: Sources) -> Checked:
         own: list[Sentence] = []
         is_cut = False
         for sentence in paragraph.sentences:
+            missing = missing_figure(sentence.text, range(1, sources.figures + 1))
+            if missing and paragraph.kind != "caption":
+                sentence = _with(sentence, "not_found", f"figure: {missing}")
             is_out = _is_kept_out(sentence)
             if is_out and sentence.kind == "calculation":
                 refused_results |= {figure.value for figure in figures_of(sentence.text)} - asked

@@ -409,7 +409,7 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
     findings = await findings_from(given, context.records)
     brief, evidence = findings.brief, findings.evidence
     contexts = await contexts_of(evidence, brief.language, context.records)
-    sources = Sources(brief, evidence, contexts, frozenset(findings.plan.titles))
+    sources = Sources(brief, evidence, contexts, frozenset(findings.plan.titles), len(given.get("figures", ())))
     drafted = tuple(await context.records.load_all(Paragraph, given.get("draft", "")))
     documents = dict.fromkeys(piece.document for piece in evidence)
     draft = Draft(
