@@ -19,8 +19,10 @@ from tests.support.programs import FOLDERS, PROGRAMS, found  # noqa: E402  # the
 
 # What a file of tests mentions that starts a program, draws a chart or writes a PDF; long and slow tests of other
 # things need not stand in such a file.
-_NAMES = re.compile(r"""(?ix) chromium | bubblewrap | bwrap | docker | matplotlib | postgres(?:_server|\b.*server) | zhplot
-    | support\.(?:browser|charts|page|postgres|programs) | [("]charts?"?=True | CHARTS["':\s=]+"?true | \bto_pdf\b""")
+_NAMES = re.compile(
+    r"""(?ix) chromium | bubblewrap | bwrap | docker | matplotlib | zhplot | postgres(?:_server|\b.*server)
+    | support\.(?:browser|charts|page|postgres|programs) | [("]charts?"?=True | CHARTS["':\s=]+"?true | \bto_pdf\b"""
+)
 
 
 def main(arguments: list[str]) -> int:

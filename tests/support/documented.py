@@ -33,7 +33,6 @@ FILLED_IN = {
     '"…"': f'"{QUESTION}"',
     "=…": "=sk-test",
     "FOLDER": "./folder",
-    ":8700": ":$PORT",
 }
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _INDENTED = re.compile(r"(?:^|\n)\n((?: {4}.*\n|\n(?= {4}))+)")
@@ -46,7 +45,10 @@ _RUN = re.compile(r"\bRUN\b")
 # Servers and workers never end: they go on beside the shell, until another takes their place or the page ends.
 _COMMAND = """#!/bin/sh
 case "$1" in serve|worker|mcp)
-  if [ -f "$WORLD/$1.pid" ]; then kill "$(cat "$WORLD/$1.pid")"; while kill -0 "$(cat "$WORLD/$1.pid")" 2>&-; do sleep 0.05; done; fi
+  if [ -f "$WORLD/$1.pid" ]; then
+    kill "$(cat "$WORLD/$1.pid")"
+    while kill -0 "$(cat "$WORLD/$1.pid")" 2>&-; do sleep 0.05; done
+  fi
   at=; [ "$1" != serve ] || at="--port $PORT"
   "$PYTHON" -m deep_research "$@" $at </dev/null >>"$WORLD/$1.log" 2>&1 &
   echo $! >"$WORLD/$1.pid"
@@ -148,7 +150,7 @@ class Newcomer:
 
     def __init__(self, folder: Path, web: LocalWeb, models: ModelServer) -> None:
         self.folder, self.home, self._world = folder / "work", folder / "home", folder / "world"
-        self._web, self._models = web, models
+        self._web, self._models, self._port = web, models, free_port()
         bin_ = self._world / "bin"
         for each in (self.folder, self.home, bin_):
             each.mkdir(parents=True)
@@ -189,7 +191,7 @@ class Newcomer:
             "PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(self.home),
             "WORLD": str(self._world),
-            "PORT": str(free_port()),
+            "PORT": str(self._port),
             "PYTHON": sys.executable,
             "CURL": str(shutil.which("curl")),
             "MAKE": str(shutil.which("make")),
@@ -211,7 +213,7 @@ class Newcomer:
         return "\n".join([*wrong, told]) if wrong else ""
 
     def _filled_in(self, text: str) -> str:
-        for word, value in FILLED_IN.items():
+        for word, value in {**FILLED_IN, ":8700": f":{self._port}"}.items():
             text = text.replace(word, value)
         for match in _DOCS.finditer(text):
             wanted = self.folder / (match[1] or match[2])
