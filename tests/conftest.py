@@ -91,8 +91,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail in CI where a floor of quality was skipped, though the sets are here."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    skipped = floors_skipped(reporter.stats.get("skipped", [])) if reporter else []
-    if skipped and os.environ.get("CI"):
+    if reporter is None or not os.environ.get("CI"):
+        return
+    if skipped := floors_skipped(reporter.stats.get("skipped", [])):
         reporter.write_line("Floors of quality were skipped: " + ", ".join(skipped), red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

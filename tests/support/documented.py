@@ -242,7 +242,8 @@ class Newcomer:
         wait_until(lambda: ended.exists() or self._shell.poll() is not None, complaint=self._shown)
         ended.unlink(missing_ok=True)
         lines = (self._world / "failed").read_text("utf-8").splitlines()
-        return [line for line in lines if not line.startswith("eval ")]
+        # The block as a whole is named too; alone it is where the shell could not read it.
+        return [line for line in lines if not line.startswith("eval ")] or lines[:1]
 
     def _run(self, language: str, text: str) -> list[str]:
         if language in _SHELL:
