@@ -1,7 +1,7 @@
 # Builds its own virtual environment; needs Python 3.11 or newer and make, and no root.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long chaos lint types bench evals docs system pins clean
+.PHONY: help demo test test-shielded test-long chaos lint types bench evals docs system pins clean
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
@@ -30,6 +30,9 @@ PYTEST = $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-l
 
 test: $(STAMP) ## Run the tests on all cores (ARGS="-k name" chooses)
 	@$(PYTEST) -m "not long and not chaos" $(ARGS)
+
+test-shielded: $(STAMP) ## Run the tests that name a system program or a font as if there were none
+	@$(BIN)/python tools/shielded.py -n auto --maxprocesses 4 --dist loadfile -m "not long and not chaos" $(ARGS)
 
 test-long: $(STAMP) ## Run what takes longer: fuzzing, load, floors of quality
 	@$(PYTEST) -m "long or hypothesis" --hypothesis-profile thorough $(ARGS)

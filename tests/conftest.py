@@ -19,6 +19,7 @@ from deep_research.pipeline import journalled
 from deep_research.search import throttle
 from tests.support.environment import NO_CHARTS
 from tests.support.postgres import PostgresServer, postgres_server
+from tests.support.skips import floors_skipped, wanting
 from tests.support.waiting import HANG_S
 
 # A busy machine is no defect, and what CI finds must be found again at the desk.
@@ -102,6 +103,23 @@ def pytest_runtest_setup() -> None:
     """Skip what is left when the time is up: `.ci/run` says when it has to come to its end."""
     if time.time() > float(os.environ.get("TEST_DEADLINE", "inf")):
         pytest.skip("no time was left for it")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List what was skipped for want of a program, with the command that brings it."""
+    for line in wanting(terminalreporter.stats.get("skipped", [])):
+        terminalreporter.write_line(line)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail in CI where a floor of quality was skipped, though the sets are here."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or not os.environ.get("CI"):
+        return
+    if skipped := floors_skipped(reporter.stats.get("skipped", [])):
+        reporter.write_line("Floors of quality were skipped: " + ", ".join(skipped), red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_collection_finish() -> None:

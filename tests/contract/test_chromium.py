@@ -10,6 +10,7 @@ from deep_research.errors import NetworkError, SourceError
 from deep_research.fetch.chromium import ChromiumRenderer, find_chromium
 from deep_research.fetch.web import WebFetcher
 from deep_research.readers import read
+from tests.support.programs import needs
 from tests.support.waiting import HANG_S
 from tests.unit.net.site import Site, client_of, page
 
@@ -17,7 +18,7 @@ CHROMIUM = find_chromium()
 pytestmark = [
     pytest.mark.long,
     pytest.mark.processes,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed; make system installs one"),
+    needs("chromium"),
 ]
 SHELL = b"""<!doctype html><html><head><title>Leaks</title></head><body><div id="root"></div>
 <script src="/main.js"></script></body></html>"""

@@ -8,19 +8,19 @@ from typing import Any, cast
 import pytest
 
 from deep_research.export.html import to_html
-from deep_research.fetch.chromium import find_chromium
 from deep_research.readers import read
 from deep_research.report.edition import Edition
 from deep_research.report.layout import Chapter
 from deep_research.report.paragraph import Paragraph, row
 from tests.support.browser import Window, address_of, browser_window
 from tests.support.every_kind import contents, edition
+from tests.support.programs import needs
 from tests.support.waiting import HANG_S
 from tests.unit.export.test_html import ATTACKS, hostile, large
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.skipif(find_chromium() is None, reason="no Chromium is installed; make system installs one"),
+    needs("chromium"),
 ]
 CARD_IS_OPEN = "document.getElementById('card').matches(':popover-open')"
 CARD_TEXT = "document.getElementById('card').innerText"

@@ -7,12 +7,14 @@ import pytest
 
 from deep_research.fetch.chromium import find_chromium
 from deep_research.readers import read
+from tests.support.programs import FONTS, needs
 from tests.support.waiting import HANG_S
 
 CHROMIUM = find_chromium()
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed; make system installs one"),
+    needs("chromium"),
+    needs(FONTS),
 ]
 RULED = "table { border-collapse: collapse } td, th { border: 1px solid; padding: 3px 6px }"
 ALIGNED = "table { width: 100% } td, th { padding: 3px 6px }"

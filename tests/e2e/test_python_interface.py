@@ -1,9 +1,7 @@
 """What the command line can do, a Python program can: the same options, and the same runs."""
 
-import ast
 import asyncio
 import inspect
-import re
 from pathlib import Path
 from typing import get_type_hints
 
@@ -152,14 +150,3 @@ def test_the_public_names_are_shown() -> None:
     functions = "research answer_run resume_run list_runs read_run read_report delete_run cancel_run"
     kept = "Clarifier Verifier DeepResearchProcessor AgentRuntime retry_with_backoff StateMachine RunState Stage"
     assert {*collaborators.split(), *functions.split(), *kept.split()} <= set(dir(deep_research))
-
-
-async def test_the_examples_of_the_python_page_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"documents": DOCUMENTS}
-    for example in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
-        code = compile(example, "docs/python.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-        ended = eval(code, names)
-        if inspect.iscoroutine(ended):
-            await ended

@@ -8,6 +8,7 @@ import pytest
 from deep_research.request import ReportLength
 from deep_research.runner import research
 from deep_research.settings import load_settings
+from deep_research.verify.report import Verifier
 
 LETTER = """The Aldous Fund
 7 Chapel Yard, Wrenfield
@@ -188,3 +189,26 @@ def test_a_file_that_cannot_be_read_is_told_in_the_reports_language(tmp_path: Pa
     (tmp_path / "documents").mkdir()
     (tmp_path / "documents" / "letter.pdf").write_bytes(b"%PDF-1.7\n1 0 obj\n")
     assert "“letter.pdf”没有使用" in ask(ASKED_ZH, tmp_path, works=WORKS_ZH)
+
+
+TRENDS = {
+    "en": ("How did the revenue of Halden Bay develop from 2021 to 2024?", "# Halden Bay", "Revenue (EUR million)"),
+    "zh-Hans": ("青岚市的用水量从2021年到2024年有什么变化？", "# 青岚市用水", "用水量（亿立方米）"),
+    "zh-Hant": ("青嵐市的用水量從2021年到2024年有什麼變化？", "# 青嵐市用水", "用水量（億立方公尺）"),
+}
+
+
+@pytest.mark.parametrize("language", TRENDS)
+def test_what_a_table_comes_to_names_its_source_so_that_the_report_is_verified(tmp_path: Path, language: str) -> None:
+    question, title, column = TRENDS[language]
+    table = "| 2021 | 118.2 |\n| 2022 | 121.4 |\n| 2023 | 130.9 |\n| 2024 | 146.5 |\n"
+    docs = tmp_path / "documents"
+    docs.mkdir()
+    (docs / "a.md").write_text(f"{title}\n\n| Year / 年份 | {column} |\n| --- | --- |\n{table}", encoding="utf-8")
+    settings = load_settings(home=tmp_path / "home", logs=tmp_path / "logs", docs=docs, strategy="local")
+    report = asyncio.run(research(question, settings=settings))
+    assert f"**{column}: 118.2 (2021) → 146.5 (2024), +23.9 %** [1]\n\n|" in report.final_report
+    assert report.is_verified
+    for file in (f"{report.folder}/report.md", Path(report.folder, "report.md")):
+        assert Verifier().verify_report(file).report_passed
+    assert Verifier().verify_paragraphs_jsonl(f"{report.folder}/paragraphs.jsonl").paragraphs_jsonl_cite_ids_passed

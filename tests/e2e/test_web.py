@@ -19,6 +19,7 @@ from deep_research.settings import Settings
 from deep_research.store.sqlite import SqliteStore
 from tests.e2e.harness import User
 from tests.support.articles import Article, articles
+from tests.support.programs import needs
 from tests.support.search_server import Answer
 from tests.support.web_faults import FAULTS, hang
 from tests.support.web_server import PAGES, LocalWeb
@@ -317,7 +318,7 @@ def test_a_retry_asks_again_what_was_blocked_before(tmp_path: Path) -> None:
         assert "[1]" in again.stdout
 
 
-@pytest.mark.skipif(find_chromium() is None, reason="no Chromium is installed")
+@needs("chromium")
 async def test_a_rendered_page_cannot_read_another_host_through_a_redirect(tmp_path: Path) -> None:
     host, inner = articles(2)
     script = b"""<!doctype html><title>Shell</title><div id="root"></div><script>

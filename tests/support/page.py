@@ -4,17 +4,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect, sync_playwright
 
 from deep_research.fetch.chromium import find_chromium
+from tests.support.programs import needs
 from tests.support.waiting import HANG_S
 
 # A browser, a server and a run on a busy machine take their time.
 expect.set_options(timeout=HANG_S * 1_000)
-needs_chromium = [
-    pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed"),
-]
+needs_chromium = needs("chromium")
 
 
 @contextmanager

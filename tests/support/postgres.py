@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.programs import POSTGRESQL, lacking
 from tests.support.waiting import HANG_S
 
 _USER = "tester"
@@ -30,7 +31,7 @@ def programs() -> Path | None:
     found = shutil.which("initdb")
     if found:
         return Path(found).resolve().parent
-    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    versions = sorted(POSTGRESQL.glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     return versions[-1].parent if versions else None
 
 
@@ -95,7 +96,7 @@ def postgres_server(*, is_durable: bool = False) -> Iterator[PostgresServer]:
     """Start a server in a folder of its own; a test is skipped where none is installed."""
     found = programs()
     if found is None:
-        pytest.skip("no PostgreSQL is installed: make system, or apt-get install postgresql")
+        pytest.skip(lacking("postgresql"))
     if os.geteuid() == 0 and not _as_user():
         pytest.skip("PostgreSQL does not start as root, and there is no user to start it as")
     folder = Path(tempfile.mkdtemp(prefix="postgres-"))

@@ -255,9 +255,17 @@ def chapter_blocks(paragraphs: Sequence[Paragraph], number_of: Cite, words: Word
             # Who says it stands in the line itself: what comes next may be another's.
             block = Prose((_text(paragraph.lead), *_fixed(_space_after(paragraph.lead)), *block.spans))
         elif paragraph.lead and paragraph.lead != lead:
-            yield Label(one_line(paragraph.lead))
+            yield _label(paragraph, number_of)
         lead = paragraph.lead
         yield block
+
+
+def _label(paragraph: Paragraph, number_of: Cite) -> Label | Prose:
+    """Return what stands above a paragraph; what a table comes to is a claim, and names the table's sources."""
+    label = one_line(paragraph.lead)
+    if paragraph.kind != "table" or not re.search(r"\d", label):
+        return Label(label)
+    return Prose((Span(label, "strong"), *_fixed(" "), *markers(paragraph.cite_ids, number_of)))
 
 
 def _space_after(text: str) -> str:

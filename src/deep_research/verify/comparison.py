@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from deep_research.messages.words import Words, words_in
 from deep_research.report.markdown import render, render_alone, render_source
-from deep_research.verify.shipped import Listing, ShippedReport, lines_of, markers
+from deep_research.verify.shipped import Listing, ShippedReport, letters_of, lines_of, markers
 
 # A sentence with its markers, or what has none.
 _PIECE = re.compile(r"[^\n]+?(?<!\\)(?:\[\d{1,4}\])+[\s.。|]*|[^\n]+")
@@ -38,7 +38,7 @@ def compare(text: str, report: ShippedReport, listing: Listing, words: Words) ->
     ]
     blocks = [own[-1] for own in written]
     is_old = any(each.lead is None for each in listing.paragraphs)
-    labels = {_key(label) for own in written for label in own[:-1]}
+    labels = {letters_of(label) for own in written for label in own[:-1]}
     known = {_key(block) for block in blocks}
     # Alone, each item of a list is the first.
     alone = (
@@ -54,7 +54,7 @@ def compare(text: str, report: ShippedReport, listing: Listing, words: Words) ->
     if is_old:
         bare = (_UNLISTED.sub("", text, count=1) for text in body)
         body = [own if _key(own) in known else text for text, own in zip(body, bare, strict=True)]
-    found = _differences([each for each in body if _key(each) not in labels], blocks)
+    found = _differences([each for each in body if letters_of(each) not in labels], blocks)
     lines = [each.text for each in report.references]
     sources = ((each.number, listing.sources.get(each.number)) for each in report.references)
     listed = [

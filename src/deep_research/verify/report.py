@@ -36,7 +36,7 @@ class Verifier:
     def __init__(self, words: Words | None = None) -> None:
         self._language: Language | None = words.language if words else None
 
-    def verify(self, report: Path, paragraphs: Path, *, dropped: Sequence[Refusal] = ()) -> Verification:
+    def verify(self, report: Path | str, paragraphs: Path | str, *, dropped: Sequence[Refusal] = ()) -> Verification:
         """Check both files of a run; `dropped` is what verification kept out of the report, and why."""
         shown, listed = self.verify_report(report), self.verify_paragraphs_jsonl(paragraphs)
         ends = shown.paragraph_without_citation_count == 0
@@ -52,13 +52,14 @@ class Verifier:
             refusals=tuple(dropped),
         )
 
-    def verify_report(self, report_path: Path) -> ReportCheck:
+    def verify_report(self, report_path: Path | str) -> ReportCheck:
         """Check markers, references and that each paragraph of abstract, sections and conclusion ends in a marker.
 
         A table's rows carry theirs in any cell. What `paragraphs.jsonl` beside it calls a note is exempt, and a
         sentence's own "[3]", which stands there escaped, is no marker. The file must be the report that the files
         beside it describe, sentence by sentence.
         """
+        report_path = Path(report_path)
         try:
             text = report_path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as exc:
@@ -69,11 +70,12 @@ class Verifier:
         language = self._language or report.language
         return self._check(report, listing, compare(text, report, listing, words_in(language)), language)
 
-    def verify_paragraphs_jsonl(self, paragraphs_path: Path) -> ParagraphCheck:
+    def verify_paragraphs_jsonl(self, paragraphs_path: Path | str) -> ParagraphCheck:
         """Check that every claim and table row has evidence ids and that `evidence.jsonl` beside it holds them all.
 
         Of a figure, each value must stand in the passage that its row names, and its files must be there.
         """
+        paragraphs_path = Path(paragraphs_path)
         listing = read_listing(paragraphs_path)
         claims = [paragraph for paragraph in listing.paragraphs if paragraph.kind in ("claim", "table")]
         uncited = tuple(
