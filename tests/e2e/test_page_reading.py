@@ -302,7 +302,7 @@ def test_history_tells_what_was_not_verified_and_finds_the_words_of_reports(
 ):
     own = edition().model_copy(update={"question": f"Asked in {locale}?"})
     text = f"Bills fell by 7 % in zanzibar-{locale}."
-    bad = keep_report(client.settings, own, is_verified=False, text=text)
+    bad = keep_report(client.settings, own, is_verified=False, searched=text)
     with reading(browser, client.address, locale=locale, viewport={"width": 390, "height": 844}) as reader:
         page = reader.page
         page.goto(f"/runs/{report}")

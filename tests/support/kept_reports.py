@@ -21,7 +21,7 @@ from tests.unit.export.test_html import hostile, large
 
 
 def keep_report(
-    settings: Settings, own: Edition, *, tags: Sequence[str] = (), is_verified: bool = True, text: str = ""
+    settings: Settings, own: Edition, *, tags: Sequence[str] = (), is_verified: bool = True, searched: str = ""
 ) -> str:
     """Keep a report as a run that is done, with a text for each of its sources; return the run's id."""
 
@@ -52,7 +52,7 @@ def keep_report(
             "edition": await store.put_blob(claim, shown.encode()),
             "report": await store.put_blob(claim, b"# Report\n"),
             "is_verified": is_verified,
-            "text": text,
+            "text": searched,
         }
         event = NewEvent(at=datetime.now(UTC), kind="run-status", key="run-status/1/done", data={"status": "done"})
         await store.finish(claim, "done", event=event, result=result)

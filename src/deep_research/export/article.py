@@ -494,12 +494,12 @@ def _sections(blocks: Iterable[Block], notice: Label) -> Iterator[tuple[Heading 
     heading: Heading | None = None
     own: list[Block] = []
     for block in blocks:
-        is_heading = isinstance(block, Heading) and block.level == 2
-        if is_heading or block == notice:
+        opened = block if isinstance(block, Heading) and block.level == 2 else None
+        if opened or block == notice:
             if heading or own:
                 yield heading, own
-            heading, own = (block, []) if isinstance(block, Heading) else (None, [block])
-        else:
+            heading, own = opened, []
+        if not opened:
             own.append(block)
     if heading or own:
         yield heading, own

@@ -112,7 +112,7 @@ def widths_of(table: Table) -> list[int]:
 
 def shares_of(table: Table) -> list[float]:
     """Return how much of a page's width each column gets; no word of a header is broken while there is room for it."""
-    needed = [min(max(most, _MIN_CHARS), _MAX_SHARE) + _GUTTER_CHARS for most in _needed(table)]
+    needed: list[float] = [min(max(most, _MIN_CHARS), _MAX_SHARE) + _GUTTER_CHARS for most in _needed(table)]
     least = [max(map(len, _WORD.findall(label)), default=0) + 2 * _GUTTER_CHARS for label in table.head]
     wanted = [max(width - own, 0) for width, own in zip(needed, least, strict=True)]
     spare = _LINE_CHARS - sum(least)
