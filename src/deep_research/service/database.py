@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from deep_research.database import FileErrors, connect, fault_of, load_queries, migrate, open_prepared, transaction
-from deep_research.errors import CannotWrite, DeepResearchError, StoreCorrupt, StoreLocked
+from deep_research.database import connect
 from deep_research.settings import Settings
 from deep_research.store.sql import Column, Row
+from deep_research.store.sqlite_file import SqliteFile, our_errors
 from deep_research.wiring import open_database
 
 if TYPE_CHECKING:
@@ -108,65 +108,21 @@ class _SharedTables:
         self._database.close()
 
 
-class _FileRecords:
-    """One transaction on `server.db`."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def all(self, query: str, **values: Column) -> list[Row]:
-        return list(self._connection.execute(load_queries(_PACKAGE)[query], values).fetchall())
-
-    def one(self, query: str, **values: Column) -> Row | None:
-        found: Row | None = self._connection.execute(load_queries(_PACKAGE)[query], values).fetchone()
-        return found
-
-    def run(self, query: str, **values: Column) -> int:
-        return self._connection.execute(load_queries(_PACKAGE)[query], values).rowcount
-
-
-class _ServerFile:
-    """One SQLite file."""
+class _ServerFile(SqliteFile):
+    """The tables in one SQLite file, with a second connection that sees the changes of others."""
 
     def __init__(self, path: Path, busy_timeout_s: float) -> None:
-        self.path = path
-        self._busy_timeout_s = busy_timeout_s
-        self._connection: sqlite3.Connection | None = None
+        super().__init__(path, busy_timeout_s=busy_timeout_s, package=_PACKAGE)
         self._watch: sqlite3.Connection | None = None
 
     def version(self) -> int:
-        try:
+        with our_errors(self.path):
             if self._watch is None:
                 self._watch = connect(self.path, timeout_s=1.0, check_same_thread=False)
             return int(self._watch.execute("PRAGMA data_version").fetchone()[0])
-        except FileErrors as exc:
-            raise self._in_words(exc) from exc
 
     def close(self) -> None:
-        for connection in (self._watch, self._connection):
-            if connection is not None:
-                connection.close()
-        self._watch = self._connection = None
-
-    def write(self, work: Callable[[Records], T]) -> T:
-        try:
-            connection = self._connection = self._connection or self._opened()
-            with transaction(connection, "BEGIN IMMEDIATE"):
-                return work(_FileRecords(connection))
-        except FileErrors as exc:
-            raise self._in_words(exc) from exc
-
-    def _opened(self) -> sqlite3.Connection:
-        def prepare(connection: sqlite3.Connection) -> None:
-            connection.execute("PRAGMA foreign_keys = ON")
-            migrate(connection, self.path, _PACKAGE)
-
-        return open_prepared(self.path, prepare, timeout_s=self._busy_timeout_s, check_same_thread=False)
-
-    def _in_words(self, exc: Exception) -> DeepResearchError:
-        match fault_of(exc):
-            case "locked":
-                return StoreLocked(f"Another process holds {self.path.name}; try again.")
-            case "refused" | "full":
-                return CannotWrite(f"Cannot write {self.path}: {exc}.")
-        return StoreCorrupt(f"{self.path} cannot be read: {exc}.")
+        super().close()
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None

@@ -1,24 +1,6 @@
 -- Every statement of the store by name, for SQLite; values come as parameters only.
 -- Those that PostgreSQL needs in other words stand in queries_postgres.sql too.
 
--- name: use_write_ahead_log
-PRAGMA journal_mode = WAL
-
--- name: sync_every_commit
-PRAGMA synchronous = FULL
-
--- name: check_references
-PRAGMA foreign_keys = ON
-
--- name: refuse_writes
-PRAGMA query_only = ON
-
--- name: begin_write
-BEGIN IMMEDIATE
-
--- name: begin_read
-BEGIN
-
 -- Runs
 
 -- name: add_run

@@ -36,11 +36,13 @@ def teach_seals(connection: sqlite3.Connection) -> None:
 
 
 def keep_seals(connection: sqlite3.Connection) -> None:
-    """Seal every row that the connection writes."""
+    """Seal every row that the connection writes to a table with seals."""
     for table in SEALED:
-        names = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})") if name != SEAL]
-        for trigger in _sealing_triggers(table, names):
-            connection.execute(trigger)
+        names = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
+        if SEAL in names:
+            names.remove(SEAL)
+            for trigger in _sealing_triggers(table, names):
+                connection.execute(trigger)
 
 
 def _sealing_triggers(table: str, names: Sequence[str]) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """The database port on one SQLite file: its queries and migrations, transactions, and SQLite's errors as ours.
 
-Knows nothing of runs.
+Knows no tables.
 """
 
 import sqlite3
@@ -29,7 +29,7 @@ from deep_research.errors import CannotWrite, DeepResearchError, InputError, Sto
 from deep_research.store.seals import keep_seals, teach_seals
 from deep_research.store.sql import Column, Row, Session
 
-_PACKAGE = "deep_research.store"
+_STORE = "deep_research.store"
 
 
 T = TypeVar("T")
@@ -43,29 +43,30 @@ class SqliteSession:
 
     trusts_indexes = False
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, package: str) -> None:
         self._connection = connection
         self._path = path
+        self._queries = load_queries(package)
 
     @property
     def place(self) -> str:
         return str(self._path)
 
     def all(self, query: str, **values: Column) -> list[Row]:
-        with _our_errors(self._path):
-            return list(self._connection.execute(load_queries(_PACKAGE)[query], values).fetchall())
+        with our_errors(self._path):
+            return list(self._connection.execute(self._queries[query], values).fetchall())
 
     def one(self, query: str, **values: Column) -> Row | None:
         rows = self.all(query, **values)
         return rows[0] if rows else None
 
     def run(self, query: str, **values: Column) -> int:
-        with _our_errors(self._path):
-            return self._connection.execute(load_queries(_PACKAGE)[query], values).rowcount
+        with our_errors(self._path):
+            return self._connection.execute(self._queries[query], values).rowcount
 
     def many(self, query: str, rows: Iterable[Mapping[str, Column]]) -> None:
-        with _our_errors(self._path):
-            self._connection.executemany(load_queries(_PACKAGE)[query], rows)
+        with our_errors(self._path):
+            self._connection.executemany(self._queries[query], rows)
 
     def clock_ahead_s(self) -> float:
         """Return 0: a file has no clock, and those who use it are on one machine."""
@@ -76,10 +77,14 @@ class SqliteSession:
 
 
 class SqliteFile:
-    """A connection that is opened on first use and belongs to the thread that uses it."""
+    """A connection that is opened on first use and belongs to the thread that uses it.
 
-    def __init__(self, path: Path, *, busy_timeout_s: float) -> None:
+    A package has the queries and migrations of its tables: the store's, or the server's.
+    """
+
+    def __init__(self, path: Path, *, busy_timeout_s: float, package: str = _STORE) -> None:
         self.path = path
+        self._package = package
         self._busy_timeout_s = busy_timeout_s
         self._connection: sqlite3.Connection | None = None
 
@@ -87,13 +92,13 @@ class SqliteFile:
         connection = self._opened()
 
         def attempt() -> T:
-            with self._transaction(connection, "begin_read") as session:
+            with self._transaction(connection, "BEGIN") as session:
                 return work(session)
 
         return self._patiently(attempt)
 
     def write(self, work: Callable[[Session], T]) -> T:
-        with self._transaction(self._opened(), "begin_write") as session:
+        with self._transaction(self._opened(), "BEGIN IMMEDIATE") as session:
             return work(session)
 
     def close(self) -> None:
@@ -103,11 +108,10 @@ class SqliteFile:
 
     @contextmanager
     def _transaction(self, connection: sqlite3.Connection, begin: str) -> Iterator[SqliteSession]:
-        session = SqliteSession(connection, self.path)
-        self._patiently(lambda: session.run(begin))
+        self._patiently(lambda: self._send(connection, begin))
         try:
-            yield session
-            with _our_errors(self.path):
+            yield SqliteSession(connection, self.path, self._package)
+            with our_errors(self.path):
                 connection.commit()
         except BaseException:
             # SQLite may have rolled back by itself, and a disk that fails a write may fail this too.
@@ -117,7 +121,7 @@ class SqliteFile:
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
-            with _our_errors(self.path):
+            with our_errors(self.path):
                 self._connection = self._open() if can_be_written(self.path) else self._open_as_it_stands()
         return self._connection
 
@@ -127,10 +131,9 @@ class SqliteFile:
         except OSError as exc:
             raise CannotWrite(f"Cannot create the folder {self.path.parent}: {exc.strerror}.") from exc
         with closed_on_failure(connection):
-            session = self._begin(connection)
-            self._patiently(lambda: session.run("use_write_ahead_log"))
-            session.run("sync_every_commit")
-            session.run("check_references")
+            self._patiently(lambda: self._send(connection, "PRAGMA journal_mode = WAL"))
+            self._send(connection, "PRAGMA synchronous = FULL")
+            self._send(connection, "PRAGMA foreign_keys = ON")
             self._bring_up_to_date(connection)
             keep_seals(connection)
         return connection
@@ -139,29 +142,29 @@ class SqliteFile:
         """Open a store that cannot be written: reading it is possible all the same, and every write is refused."""
         connection = connect_read_only(self.path)
         with closed_on_failure(connection):
-            is_old = schema_number(connection) < max(load_migrations(_PACKAGE))
+            is_old = schema_number(connection) < max(load_migrations(self._package))
         if is_old:
             # What an older version wrote is read from a copy, which can be brought up to date.
             connection.close()
             connection = connect_copy(self.path)
         with closed_on_failure(connection):
-            session = self._begin(connection)
             self._bring_up_to_date(connection)
-            session.run("refuse_writes")
+            self._send(connection, "PRAGMA query_only = ON")
         return connection
 
-    def _begin(self, connection: sqlite3.Connection) -> SqliteSession:
-        connection.row_factory = sqlite3.Row
-        teach_seals(connection)
-        return SqliteSession(connection, self.path)
+    def _send(self, connection: sqlite3.Connection, statement: str) -> None:
+        with our_errors(self.path):
+            connection.execute(statement)
 
     def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
         def attempt() -> None:
-            with _our_errors(self.path):
-                migrate(connection, self.path, _PACKAGE)
+            with our_errors(self.path):
+                migrate(connection, self.path, self._package)
 
+        connection.row_factory = sqlite3.Row
+        teach_seals(connection)
         self._patiently(attempt)
-        if _layout_of(connection) != _own_layout():
+        if _layout_of(connection) != _own_layout(self._package):
             raise _corrupt(self.path)
 
     def _patiently(self, attempt: Callable[[], T]) -> T:
@@ -180,11 +183,11 @@ def _corrupt(path: Path) -> StoreCorrupt:
 
 
 @cache
-def _own_layout() -> dict[str, list[tuple[Column, ...]]]:
+def _own_layout(package: str) -> dict[str, list[tuple[Column, ...]]]:
     """Return the tables and columns that the migrations make."""
     with closing(sqlite3.connect(":memory:")) as connection:
         teach_seals(connection)
-        for statements in load_migrations(_PACKAGE).values():
+        for statements in load_migrations(package).values():
             for statement in statements:
                 connection.execute(statement)
         return _layout_of(connection)
@@ -199,7 +202,8 @@ def _layout_of(connection: sqlite3.Connection) -> dict[str, list[tuple[Column, .
 
 
 @contextmanager
-def _our_errors(path: Path) -> Iterator[None]:
+def our_errors(path: Path) -> Iterator[None]:
+    """Tell what SQLite raises in words of ours."""
     try:
         yield
     except UnicodeEncodeError as exc:
