@@ -38,7 +38,7 @@ async def list_runs(
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
     cursor: Annotated[str, Query(max_length=200, description="Where the page begins: `next` of the one before.")] = "",
     status: RunStatus | None = None,
-    q: Annotated[str, Query(max_length=200, description="Words in the question.")] = "",
+    q: Annotated[str, Query(max_length=200, description="Words in the question or the report.")] = "",
     tag: Annotated[str, Query(max_length=100)] = "",
 ) -> Runs:
     """List runs, the newest first."""
