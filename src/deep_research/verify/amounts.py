@@ -57,6 +57,9 @@ def _is_in(amount: Worded, text: str) -> bool:
     if any(_digits(each.raw) == _digits(amount.raw) == each.value and not each.unit for each in figures):
         # "146.2" in a table whose head says "EUR million" is the text's "146.2 million euros".
         return unit != TIMES
+    if "." in amount.raw and not unit and re.search(rf"(?<![\d.]){re.escape(amount.raw)}(?![\d.]*\d)", text):
+        # It names a version, and counts nothing.
+        return True
     # "Fell by 30.4 %" tells "-30.4 %".
     held: list[Values] = [((abs(each.value), each.unit),) for each in figures]
     held += [other.values for other in split_figures(text)[1]]

@@ -96,7 +96,8 @@ _OPPOSITES = """
     east eastern / west western
     support agree accept approve allow permit / oppose disagree reject ban prohibit refuse
     most majority largest biggest highest best longest maximum / least minority smallest lowest worst shortest minimum
-    fast faster quick / slow slower
+    fast faster quick quickly / slow slower slowly
+    up upward / down downward
     long longer / short shorter
     win won victory success successful / lose lost defeat failure unsuccessful
     improve / worsen
@@ -136,13 +137,16 @@ _SAME_WORD, _FAINT = 1.5, 0.01
 _RELEVANT, _CONSIDERED, _CONSIDERED_DENYING = 0.8, 0.5, 0.4
 # In the passive, who does something comes last.
 _AGENT, _PASSIVE = "by", "被"
+# In Chinese they stand before the verb too, behind one of these.
+_CASES = frozenset(f"{_PASSIVE}向对给")
 _FORMS_PASSIVE = frozenset("is are was were be been being".split())
 # To say the contrary, a clause shares so much of the other's subject, and both so much of what they hold together.
-_SAME_SUBJECT, _SAME_CLAUSE, _MIN_SUBJECT, _AS_NEAR = 0.6, 0.5, 2, 0.9
+_SAME_SUBJECT, _SAME_CLAUSE, _MIN_SUBJECT, _AS_NEAR = 0.6, 0.55, 2, 0.9
 _THAN = "than"
 _VERB = re.compile(
     r"\b(?:\w{2,}ed|sues?|owns?|lent|lends?|sold|sells?|bought|buys?|paid|pays?|beats?|won|wins?|gave|gives?|took|takes?"
-    r"|led|leads?|hit|struck|told|taught|overtook|sent|sends?|fought|chose|shot|built|made)\b",
+    r"|led|leads?|hit|struck|told|taught|overtook|sent|sends?|fought|chose|shot|built|made)\b"
+    r"|\b[a-z]{3,}[^s\W]s\b(?=\s(?:an?|the|its|their|(?-i:[A-Z])\w*|\w+\s(?:to|from|with|against))\b)",
     re.IGNORECASE,
 )
 _BESIDE = frozenset("in at on via through with within during among for under near into over since".split())
@@ -268,18 +272,18 @@ def _are_exchanged(claimed: Terms, held: Terms, verb: str) -> bool:
 def _actors(words: Sequence[str], verb: str) -> tuple[set[str], set[str]]:
     """Return who does what a verb says, and who it is done to; where, when and how they do it is neither."""
     at = words.index(verb)
-    passive = next((place for place, word in enumerate(words) if _PASSIVE in word), None)
-    middle = at if passive is None else passive
+    marked = [place for place, word in enumerate(words[:at]) if not _CASES.isdisjoint(word)]
+    middle = marked[0] if marked else at
     before, after = list(words[:middle]), list(words[middle + 1 :])
     kept, is_beside = list[str](), False
     for word in after:
         is_beside = verb != _THAN and (word in _BESIDE or (is_beside and word not in _BEFORE_OBJECT))
         kept += [] if is_beside else [word]
     # Beside a Chinese verb stand pairs of its characters and others'.
-    seams = {word for word in words if not word.isascii() and not set(word).isdisjoint(verb + _PASSIVE)}
+    seams = {word for word in words if not word.isascii() and not _CASES.union(verb).isdisjoint(word)}
     left, right = (_named(part) - {verb} - seams - _ways().keys() for part in (before, kept))
     left, right = left - right, right - left
-    is_passive = passive is not None or _is_passive(words, verb)
+    is_passive = _PASSIVE in words[middle] or _is_passive(words, verb)
     return (right, left) if is_passive else (left, right)
 
 
