@@ -13,6 +13,7 @@ from deep_research.llm.tokens import tokens_at_most
 from deep_research.reasoning.model.prompting import PROMPT_FOLDER
 from deep_research.request import Spend
 from deep_research.testing import CallLog
+from deep_research.text.analyzer import analyze
 from deep_research.text.sentences import split_sentences
 from tests.support.model_dialects import Answer, Asked
 
@@ -169,8 +170,8 @@ def _report(request: ModelRequest) -> str:
 
 
 def _judge(request: ModelRequest) -> str:
-    """Return that a sentence is carried by the first words of a passage that it cites; one that says all that another
-    says, and more, is carried in part.
+    """Return that a sentence is carried by the sentence of a cited passage that shares most words with it; one that
+    says all that another says, and more, is carried in part.
     """
     passages = sources_of(request)
     columns: dict[str, list[object]] = {"sentences": [], "verdicts": [], "spans": [], "passages": []}
@@ -179,12 +180,13 @@ def _judge(request: ModelRequest) -> str:
     for number, kind, sentence in asked:
         cited = [label for label in _CITED.findall(sentence.rpartition("[")[2]) if label in passages]
         text = passages[cited[0]] if cited else ""
-        start, end = split_sentences(text)[0] if text else (0, 0)
+        words = set(analyze(sentence))
+        spans = [text[start:end] for start, end in split_sentences(text)]
         own = sentence.rpartition(" [")[0].rstrip(".。")
         is_more = any(own != other and other and own.startswith(other) for other in told)
         columns["sentences"].append(int(number))
         columns["verdicts"].append("follows" if kind.startswith("conclusion") else "partly" if is_more else "supported")
-        columns["spans"].append(text[start:end])
+        columns["spans"].append(max(spans, key=lambda span: len(words.intersection(analyze(span))), default=""))
         columns["passages"].append(", ".join(cited))
     return json.dumps(columns, ensure_ascii=False)
 

@@ -54,7 +54,7 @@ def _is_in(amount: Worded, text: str) -> bool:
     if unit == MOST and _MOSTLY.search(to_simplified(text)):
         return True
     figures = figures_of(text)
-    if any(_digits(each.raw) == _digits(amount.raw) == each.value and not each.unit for each in figures):
+    if any(digits_of(each.raw) == digits_of(amount.raw) == each.value and not each.unit for each in figures):
         # "146.2" in a table whose head says "EUR million" is the text's "146.2 million euros".
         return unit != TIMES
     if "." in amount.raw and not unit and re.search(rf"(?<![\d.]){re.escape(amount.raw)}(?![\d.]*\d)", text):
@@ -120,6 +120,14 @@ def rivals(amount: Worded, text: str, near: Near) -> bool:
         if (is_same or (is_bare_row and not held_base)) and held_value not in told:
             return True
     return False
+
+
+def miscounts(amount: Worded, text: str, near: Near) -> bool:
+    """Return whether a sentence counts the same things, by a number that the text does not tell."""
+    counted = _counted(text, amount)
+    told = {other.values[0][0] for other in amounts_of(text)}
+    held = {other.values[0][0] for other in amounts_of(near.text) if counted and _counted(near.text, other) == counted}
+    return not amount.values[0][1] and bool(held - told) and amount.values[0][0] not in held
 
 
 def _counted(text: str, amount: Worded) -> str:
@@ -199,6 +207,7 @@ def is_about(amount: Worded, text: str, near: Sequence[Near]) -> bool:
     return False
 
 
-def _digits(raw: str) -> float | None:
+def digits_of(raw: str) -> float | None:
+    """Return the number that the first digits of a quantity show, whatever its scale."""
     match = _DIGITS.search(raw)
     return float(match[0].replace(",", "")) if match else None

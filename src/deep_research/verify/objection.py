@@ -12,12 +12,14 @@ from deep_research.text.dates import find_months
 from deep_research.text.number_words import MOST, ORDER, SHARE, TIMES, Worded
 from deep_research.verify.amounts import (
     amounts_of,
+    digits_of,
     has_other,
     has_value,
     is_about,
     is_computed,
     is_held,
     is_rounding,
+    miscounts,
     rivals,
 )
 from deep_research.verify.calculation import objection_to
@@ -111,19 +113,20 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
     amounts = amounts_of(text)
     for amount in amounts:
         value, unit = amount.values[0]
-        in_digits = any(map(str.isdigit, amount.raw))
+        in_digits = any(map(str.isdecimal, amount.raw))
         is_count = (claim.is_row or claim.is_own) and value <= _COUNTED and (amount.raw.isdigit() or not in_digits)
         if amount.start in days or value in given or (is_count and not unit):
             continue
         # What the sentences say that come nearest is what counts; they may be as near as the best.
         same = [each.text for each in near if best and each.alike >= _AS_NEAR * best.alike]
-        if is_held(amount, [*same, *results]):
+        is_same = best is not None and (best.is_same_subject or (best.share >= SAME and not claim.is_row))
+        is_miscount = best is not None and is_same and not claim.is_row and miscounts(amount, text, best)
+        if is_held(amount, [*same, *results]) and not is_miscount:
             continue
         others = [other for other in amounts if other is not amount]
-        if not claim.is_exact and _is_derived(amount, others, claim, near, [*results, *beside]):
+        if not (claim.is_exact or is_miscount) and _is_derived(amount, others, claim, near, [*results, *beside]):
             continue
-        is_same = best is not None and (best.is_same_subject or (best.share >= SAME and not claim.is_row))
-        has_rival = best is not None and is_same and rivals(amount, text, best)
+        has_rival = best is not None and is_same and (is_miscount or rivals(amount, text, best))
         is_free = value == 1 or not (in_digits or claim.is_exact or unit in (ORDER, MOST, TIMES))
         # "The two totals differ", citing both or more, counts what it brings together: a judge sees whether rightly.
         is_free |= claim.is_exact and not in_digits and not unit and 1 < value <= len(cited)
@@ -144,8 +147,8 @@ def _is_derived(
     """Return whether a quantity comes from those that the sources hold near it: rounded, roughly, or computed."""
     around = [*(each.around for each in near), *results]
     unit = amount.values[0][1]
-    in_digits = any(map(str.isdigit, amount.raw))
-    bare = amount._replace(values=((_bare(amount.raw), ""),)) if in_digits else amount
+    in_digits = any(map(str.isdecimal, amount.raw))
+    bare = amount._replace(values=((digits_of(amount.raw) or 0.0, ""),)) if in_digits else amount
     return (
         is_rounding(amount, around)
         # An equation may leave scales and units out.
@@ -153,10 +156,6 @@ def _is_derived(
         or (unit in (SHARE, TIMES) and not in_digits and is_about(amount, claim.text, near))
         or (in_digits and is_computed(amount, others, claim.before, near))
     )
-
-
-def _bare(raw: str) -> float:
-    return float("".join(sign for sign in raw if sign.isdigit() or sign == ".").strip(".") or 0)
 
 
 def _days_told(sentence: str, texts: Sequence[str]) -> set[int]:

@@ -111,3 +111,7 @@ def test_a_true_paraphrase_gets_no_objection(sentence, quote):
 @pytest.mark.parametrize("quote", ["由IGR岩手銀河鐵道經營。", "他在NBA打球。"])
 def test_a_latin_name_between_chinese_characters_is_found_in_its_own_passage(quote):
     assert objections(quote.replace("。", "，") + "見下文。", quote)[0] != "name"
+
+
+def test_a_raised_figure_in_a_unit_is_no_digit():
+    assert objections("The hall measures 44 m².", "The hall measures 42 m².") == ("number", "number")
