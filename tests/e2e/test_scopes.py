@@ -51,9 +51,12 @@ def _pattern(scope: str) -> str:
 CALLS = """
 cache plan/plan
 decision chart/sandbox
+decision section/N/round/N/focus
 decision section/N/round/N/reflect/sources
 decision section/N/round/N/task/N/race
+decision supervise/N/focus
 fetch fetch/ADDRESS
+llm analyze
 llm chart
 llm draft
 llm intake/N
@@ -77,6 +80,7 @@ EVENTS = """
 chart-planning:chart
 clarification:ask/N
 final-report:write
+message:analyze
 message:draft
 message:plan
 plan-approval:confirm

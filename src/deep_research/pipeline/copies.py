@@ -24,19 +24,18 @@ async def find_copies(records: RunRecords, *, among: Collection[str] | None = No
     return {copy: original for copy, original in leaders.items() if copy != original}
 
 
-async def without_copies(
-    evidence: Sequence[Evidence], copies: Mapping[str, str], records: RunRecords
-) -> list[Evidence]:
-    """Leave out what a copy only repeats; what it adds of its own stays."""
-    texts: dict[str, str] = {}
-    kept = []
-    for piece in evidence:
-        original = copies.get(piece.document)
-        if original is not None and original not in texts:
-            texts[original] = _bare((await records.document(original)).text)
-        if original is None or _bare(piece.quote) not in texts[original]:
-            kept.append(piece)
-    return kept
+def without_copies(evidence: Sequence[Evidence], copies: Mapping[str, str]) -> list[Evidence]:
+    """Return the evidence without what copies repeat: of one origin each text stays once, the original's own first."""
+    if not copies:
+        return list(evidence)
+    told: dict[str, str] = {}
+    kept = set()
+    for piece in sorted(evidence, key=lambda piece: piece.document in copies):
+        origin, text = copies.get(piece.document, piece.document), _bare(piece.quote)
+        if origin == piece.document or text not in told.get(origin, ""):
+            told[origin] = f"{told.get(origin, '')}\n{text}"
+            kept.add(piece.id)
+    return [piece for piece in evidence if piece.id in kept]
 
 
 def _bare(text: str) -> str:

@@ -93,7 +93,7 @@ async def findings_from(state: dict[str, Any], records: RunRecords) -> Findings:
             "asked": outcome.get("asked", ()),
         }
         work = await section_work(known, records)
-        own = await without_copies(work.evidence, state.get("copies", {}), records)
+        own = without_copies(work.evidence, state.get("copies", {}))
         sections.append(work.model_copy(update={"evidence": tuple(own)}))
     return Findings(brief=brief, plan=plan, sections=tuple(sections))
 

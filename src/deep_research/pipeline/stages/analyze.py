@@ -49,7 +49,7 @@ async def _evidence(findings: Findings, state: Mapping[str, Any], records: RunRe
     own = {piece.id: piece for work in findings.sections for piece in work.evidence}
     others = [id_ for id_ in state.get("gathered_info", []) if id_ not in own]
     found = await records.evidence(others)
-    return [*own.values(), *await without_copies(found, state.get("copies", {}), records)]
+    return without_copies([*own.values(), *found], state.get("copies", {}))
 
 
 async def _places(evidence: Sequence[Evidence], records: RunRecords) -> dict[str, str]:
