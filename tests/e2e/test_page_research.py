@@ -175,8 +175,7 @@ def _survive_a_kill(page: Page, server: ServerProcess, model: SlowModel) -> None
     model.is_let.set()
     server.start()
     expect(page.get_by_role("link", name="Export").or_(page.get_by_text("Export")).first).to_be_visible()
-    # Asked again after the kill, and once more because it leaves out the sections of the edited plan.
-    assert model.drafts == 3
+    assert model.drafts == 2
 
 
 def test_a_run_that_waits_for_its_turn_or_stops_says_so(

@@ -84,18 +84,20 @@ trap 'echo "$BASH_COMMAND" >>"$WORLD/failed"' ERR
 trap '"$PYTHON" "$WORLD/settle.py"' DEBUG
 """
 _SETTLE = """
-import os, sqlite3, time
+import os, sqlite3
+from time import sleep
 from contextlib import closing
 path = os.path.join(os.environ["HOME"], ".local/share/deep-research/store.db")
-until = time.monotonic() + 600
-while os.path.exists(path) and time.monotonic() < until:
+for _ in range(12_000):
+    if not os.path.exists(path):
+        break
     with closing(sqlite3.connect(path)) as store:
         # A server that has just begun may not have made its tables yet.
         if store.execute("SELECT 1 FROM sqlite_master WHERE name = 'runs'").fetchone():
             open_run = "SELECT 1 FROM runs WHERE status IN ('created', 'running', 'interrupted')"
             if not store.execute(open_run).fetchone():
                 break
-    time.sleep(0.05)
+    sleep(0.05)
 """
 # As `python -m asyncio` takes what is typed.
 _AWAIT = """

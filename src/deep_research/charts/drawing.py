@@ -35,6 +35,7 @@ class Drawer:
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
         self._end: asyncio.TimerHandle | None = None
+        self._ending: asyncio.Task[str] | None = None
         self._turn = asyncio.Lock()
 
     async def draw(
@@ -86,13 +87,13 @@ class Drawer:
             return read
 
     def _stop(self) -> None:
-        self._end = None
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
+        self._ending = asyncio.create_task(self._end_process())
 
     async def close(self) -> None:
         """End the process."""
         await self._end_process()
+        if self._ending is not None:
+            await self._ending
 
     async def _end_process(self) -> str:
         """End the process, wait until it has ended, and return its last words."""
