@@ -316,8 +316,7 @@ class AgentRuntime:
             else:
                 timeout_s = _CANCEL_DRAIN_S if isinstance(session.reason, RunCancelled) else None
                 # What cannot be kept is asked for again; only an answer that was paid for is worth a try.
-                can_write = not isinstance(session.reason, CannotWrite)
-                await context.journal.drain(timeout_s=timeout_s, with_pages=can_write)
+                await context.journal.drain(timeout_s=timeout_s, with_pages=not isinstance(session.reason, CannotWrite))
 
     async def _refresh_index(self, context: RunContext) -> list[Gap]:
         """Bring the documents' index up to date; what cannot be read is reported, and named in the report's limits."""
