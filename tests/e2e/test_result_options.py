@@ -86,6 +86,15 @@ def test_pictures_lie_beside_the_source_that_is_cited_and_not_where_its_text_was
     ]
 
 
+def test_the_same_text_with_another_picture_is_shown_with_its_own(tmp_path: Path, docs: Path, language: str) -> None:
+    ask(tmp_path, docs, language)
+    page = docs / "dam.html"
+    changed = page.read_text(encoding="utf-8").replace("pictures.test/lake", "elsewhere.test/sea")
+    page.write_text(changed, encoding="utf-8")
+    pictures = ask(tmp_path, docs, language).images
+    assert [one.address for one in pictures] == ["img/wall.jpg", "https://elsewhere.test/sea.jpg"]
+
+
 def test_a_report_without_references_is_verified_and_says_where_they_are(
     tmp_path: Path, docs: Path, language: str
 ) -> None:
