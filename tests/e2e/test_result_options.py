@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from deep_research.errors import UsageError
-from deep_research.pipeline.result import Image, result_of
+from deep_research.pipeline.result import result_of
+from deep_research.report.figure import Image
 from deep_research.runner import research
 from deep_research.settings import Settings, load_settings
 from tests.e2e.harness import User
@@ -23,6 +24,8 @@ TEXTS = {
     ),
     "zh": ("青峡水坝的造价是多少？", "青峡水坝的造价共计8.4亿元。", "2019年的青峡水坝坝体", "参考文献"),
 }
+
+PICTURES = {"en": "Pictures in the Cited Sources", "zh": "所引来源中的图片"}
 
 
 @pytest.fixture(params=sorted(TEXTS))
@@ -59,7 +62,15 @@ def test_pictures_of_the_cited_sources_are_named_unless_they_are_not_wanted(
         Image(address="img/wall.jpg", caption=TEXTS[language][2], source="dam.html", number=1),
         Image(address="https://pictures.test/lake.jpg", caption="Lake", source="dam.html", number=1),
     )
-    assert ask(tmp_path, docs, language, enable_citation_image=False).images == ()
+    heading, wall, lake = (
+        PICTURES[language],
+        f"- {TEXTS[language][2]} [1] img/wall.jpg",
+        "https://pictures.test/lake.jpg",
+    )
+    assert f"## {heading}\n\n{wall}\n- Lake [1] {lake}\n" in result.final_report
+    without = ask(tmp_path, docs, language, enable_citation_image=False)
+    assert without.images == ()
+    assert heading not in without.final_report
 
 
 def test_pictures_lie_beside_the_source_that_is_cited_and_not_where_its_text_was_seen_first(
@@ -73,6 +84,15 @@ def test_pictures_lie_beside_the_source_that_is_cited_and_not_where_its_text_was
         ("archive/img/wall.jpg", "archive/dam.html"),
         ("https://pictures.test/lake.jpg", "archive/dam.html"),
     ]
+
+
+def test_the_same_text_with_another_picture_is_shown_with_its_own(tmp_path: Path, docs: Path, language: str) -> None:
+    ask(tmp_path, docs, language)
+    page = docs / "dam.html"
+    changed = page.read_text(encoding="utf-8").replace("pictures.test/lake", "elsewhere.test/sea")
+    page.write_text(changed, encoding="utf-8")
+    pictures = ask(tmp_path, docs, language).images
+    assert [one.address for one in pictures] == ["img/wall.jpg", "https://elsewhere.test/sea.jpg"]
 
 
 def test_a_report_without_references_is_verified_and_says_where_they_are(

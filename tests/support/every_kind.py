@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from deep_research.export.contents import Contents
 from deep_research.report.citation import Citations, Source
 from deep_research.report.edition import CitedPassage, Edition
-from deep_research.report.figure import Caption, DataRow, Figure
+from deep_research.report.figure import Caption, DataRow, Figure, Image
 from deep_research.report.layout import Chapter, Report
 from deep_research.report.paragraph import Backing, Paragraph, Sentence, Verdict, note, row
 from deep_research.request import Language
@@ -149,6 +149,10 @@ def edition(language: Language = "en") -> Edition:
         disagreements=(Paragraph(section="disagreements", kind="table", sentences=(disputed,)),),
         gaps=(words["gap"],),
         about=(words["second"],),
+        pictures=(
+            Image(address="https://cdn.example.org/wall_1.png?w=2", caption=words["source"], number=1),
+            Image(address="img/lake_2.png", caption=words["gap"], number=2),
+        ),
         run_line="Run 0123",
     )
     sources = (

@@ -219,6 +219,8 @@ class _Writer:
     def _span(self, span: Span, anchor: str) -> str:
         if span.kind == "marker":
             return self._marker(span, anchor)
+        if span.kind == "address":
+            return address(span.text, _shortened(span.text))
         element = {"strong": "strong", "emphasis": "em"}.get(span.kind)
         return tag(element, span.text) if element else span.text
 

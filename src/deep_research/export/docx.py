@@ -140,6 +140,8 @@ class _Writer:
                 yield from _runs(span.text, "b")
             case "emphasis":
                 yield from _runs(span.text, "i")
+            case "address":
+                yield from self._address(span.text)
             case _:
                 yield from _runs(span.text, form)
 
@@ -214,16 +216,25 @@ class _Writer:
 
     def _add_reference(self, source: Reference) -> None:
         number = self._marked(f"source-{source.number}", [_run(f"[{source.number}]")])
-        address = [*_runs(source.address, f"color:{_LINK_COLOUR if is_web(source.address) else _GREY}")]
-        if is_web(source.address):
-            relation = self._document.part.relate_to(source.address, RELATIONSHIP_TYPE.HYPERLINK, is_external=True)
-            link = _element("hyperlink", children=address)
-            link.set(qn("r:id"), relation)
-            address = [link]
         note = [*_runs(f" ({source.note})", f"color:{_GREY}")] if source.note else []
         line = _element("r", children=[_element("br")])
-        runs = [*number, _element("r", children=[_element("tab")]), *_runs(source.title), line, *address, *note]
+        runs = [
+            *number,
+            _element("r", children=[_element("tab")]),
+            *_runs(source.title),
+            line,
+            *self._address(source.address),
+            *note,
+        ]
         self._end.addprevious(_paragraph(self._styles["Normal"], runs, hanging=True))
+
+    def _address(self, address: str) -> list[Element]:
+        runs = [*_runs(address, f"color:{_LINK_COLOUR if is_web(address) else _GREY}")]
+        if not is_web(address):
+            return runs
+        link = _element("hyperlink", children=runs)
+        link.set(qn("r:id"), self._document.part.relate_to(address, RELATIONSHIP_TYPE.HYPERLINK, is_external=True))
+        return [link]
 
     def _add_passages(self, block: Passages) -> None:
         for source in block.sources:

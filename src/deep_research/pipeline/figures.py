@@ -8,13 +8,16 @@ from typing import NamedTuple
 
 from deep_research.charts.style import in_dark
 from deep_research.evidence.passage import Evidence
+from deep_research.in_thread import in_thread
 from deep_research.messages.words import Words
 from deep_research.pipeline.context import StageContext
+from deep_research.pipeline.journalled import Snapshot
 from deep_research.pipeline.records import RunRecords
-from deep_research.pipeline.result import Image
+from deep_research.readers import read
 from deep_research.readers.pictures import whole_address
+from deep_research.reasoning.rules.quoting.units import count_prompt_injections
 from deep_research.report.citation import Citations
-from deep_research.report.figure import Caption, Figure
+from deep_research.report.figure import Caption, Figure, Image
 from deep_research.report.layout import Report
 from deep_research.report.paragraph import Paragraph, Sentence, is_quoted, note
 from deep_research.value import JsonObject
@@ -184,18 +187,24 @@ async def figure_files(
     return files | {caption.file(".csv"): _csv(rows)}
 
 
-async def images_of(captions: Sequence[Caption], citations: Citations, context: StageContext) -> list[Image]:
-    """Return the figures of a report and, where they are wanted, the pictures of the sources that it cites."""
-    folder = context.run.folder.path
-    images = [Image(address=str(folder / one.file(".png")), caption=one.figure.title) for one in captions]
+async def pictures_of(citations: Citations, context: StageContext) -> tuple[Image, ...]:
+    """Return the pictures of the cited sources, as they stand at the addresses that are cited."""
+    records = context.records
+    rows = [row for row in await records.calls() if row.kind == "fetch" and row.state == "done"]
+    fetched = [Snapshot.from_json(await records.answer(row)) for row in rows]
+    pages, images = {page.address: page for page in fetched}, list[Image]()
     for source in citations.used if context.request.enable_citation_image else ():
-        pictures = (await context.records.document(source.document)).pictures
-        number = citations.number(source.document)
+        document, page = await records.document(source.document), pages.get(source.address)
+        pictures, number = document.pictures, citations.number(source.document)
+        if page and page.snapshot != document.snapshot:
+            # The same text was seen elsewhere first, perhaps with other pictures.
+            raw = await records.store.get_blob(page.snapshot)
+            pictures = (await in_thread(read, raw, name=page.address, media_type=page.media_type)).pictures
         for picture in pictures:
-            # The same text may have been seen elsewhere first.
             address = whole_address(picture.address, source.address)
-            images.append(Image(address=address, caption=picture.caption, source=source.address, number=number))
-    return images
+            if not count_prompt_injections(picture.caption):
+                images.append(Image(address=address, caption=picture.caption, source=source.address, number=number))
+    return tuple(images)
 
 
 def _csv(rows: Sequence[Mapping[str, str]]) -> bytes:

@@ -6,7 +6,7 @@ Finished calls happen once; calls in flight at a crash happen at least once.
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -118,7 +118,7 @@ class Journal:
     # What was learned from the user's documents, which the same rules ask again and again.
     looks: dict[str, object] = field(default_factory=dict)
     _flights: dict[str, asyncio.Task[_Landed]] = field(default_factory=dict)
-    _performing: set[str] = field(default_factory=set)
+    _performing: dict[str, str] = field(default_factory=dict)
     _called_off: set[str] = field(default_factory=set)
     _keys: set[str] = field(default_factory=set)
     _is_known: bool = False
@@ -128,17 +128,19 @@ class Journal:
         """Start no further call; calls in flight may finish and be kept."""
         self._stop = self._stop or reason
 
-    async def drain(self, *, timeout_s: float | None = None) -> None:
+    async def drain(self, *, timeout_s: float | None = None, with_pages: bool = True) -> None:
         """Wait until the calls in flight have finished and their answers are kept; drop what takes longer."""
-        flights = [task for key, task in self._flights.items() if key in self._performing]
-        if flights:
-            await asyncio.wait(flights, timeout=timeout_s)
+        kept = {self._flights[key] for key, kind in self._performing.items() if with_pages or kind != "fetch"}
+        self.abandon(kept)
+        if kept:
+            await asyncio.wait(kept, timeout=timeout_s)
         self.abandon()
 
-    def abandon(self) -> None:
-        """Drop every call in flight."""
+    def abandon(self, kept: Collection["asyncio.Task[_Landed]"] = ()) -> None:
+        """Drop every call in flight but those."""
         for task in self._flights.values():
-            task.cancel()
+            if task not in kept:
+                task.cancel()
 
     def call_off(self, call: Call) -> None:
         """Drop one call in flight whose answer nobody needs any more; it is put on record as failed."""
@@ -206,11 +208,11 @@ class Journal:
             after=after,
             code_version=self.code_version,
         )
-        self._performing.add(call.key(0))
+        self._performing[call.key(0)] = call.kind
         try:
             return _Landed(key, await self._make(call, perform, started), after)
         finally:
-            self._performing.discard(call.key(0))
+            self._performing.pop(call.key(0), None)
 
     async def _newest(self, call: Call) -> tuple[int, JournalRow | None]:
         attempt = 0

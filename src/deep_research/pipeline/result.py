@@ -5,23 +5,9 @@ from pathlib import Path
 from deep_research.errors import UsageError
 from deep_research.export.contents import Contents
 from deep_research.report.edition import Edition
+from deep_research.report.figure import Image
 from deep_research.store.port import RunRow, Store
 from deep_research.value import Value, json_of
-
-
-class Image(Value):
-    """A picture: a figure of the report by its path, or one in a cited source, which was not loaded, by its address.
-
-    `source` is the address of that source and `number` its citation number. It can be opened like a path.
-    """
-
-    address: str
-    caption: str = ""
-    source: str = ""
-    number: int = 0
-
-    def __fspath__(self) -> str:
-        return self.address
 
 
 class Result(Value):

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from deep_research.corpus.scan import require_documents
 from deep_research.errors import (
     CallFailed,
+    CannotWrite,
     ConfigurationError,
     DeepResearchError,
     ErrorClassifier,
@@ -314,7 +315,8 @@ class AgentRuntime:
                 context.journal.abandon()
             else:
                 timeout_s = _CANCEL_DRAIN_S if isinstance(session.reason, RunCancelled) else None
-                await context.journal.drain(timeout_s=timeout_s)
+                # What cannot be kept is asked for again; only an answer that was paid for is worth a try.
+                await context.journal.drain(timeout_s=timeout_s, with_pages=not isinstance(session.reason, CannotWrite))
 
     async def _refresh_index(self, context: RunContext) -> list[Gap]:
         """Bring the documents' index up to date; what cannot be read is reported, and named in the report's limits."""

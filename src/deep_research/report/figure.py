@@ -1,4 +1,4 @@
-"""A figure of a report: what was drawn, from which rows, and the evidence behind each of them."""
+"""A figure of a report: what was drawn, from which rows, and the evidence behind each; and pictures of its sources."""
 
 import re
 from math import isclose
@@ -38,6 +38,21 @@ class Figure(Value):
     rows: tuple[DataRow, ...]
     png: str
     svg: str = ""
+
+
+class Image(Value):
+    """A picture: a figure of the report by its path, or one in a cited source, which was not loaded, by its address.
+
+    `source` is the address of that source and `number` its citation number. It can be opened like a path.
+    """
+
+    address: str
+    caption: str = ""
+    source: str = ""
+    number: int = 0
+
+    def __fspath__(self) -> str:
+        return self.address
 
 
 class Caption(Paragraph):

@@ -11,13 +11,14 @@ from typing import Literal, NamedTuple, TypeAlias
 from deep_research.messages.words import Words
 from deep_research.report.citation import Citations, Source
 from deep_research.report.escaping import one_line
-from deep_research.report.figure import Caption
+from deep_research.report.figure import Caption, Image
 from deep_research.report.paragraph import TABLE_ROWS, Backing, Paragraph, Sentence, is_quoted
 from deep_research.text.tables import is_label
 from deep_research.value import Value
 
 # Of the sources that are not cited, the nearest are listed.
 _MAX_UNCITED = 10
+_MAX_PICTURES = 6
 # A longer calculation is shown in verification.md alone.
 _MAX_BASIS_CHARS = 40
 # Digits that nobody grouped and that are no year.
@@ -49,6 +50,7 @@ class Chapter(Value):
 class Report(Value):
     """A whole report before it is rendered; `about` is what the run did and could not do, a line each.
 
+    `pictures` are those of the cited sources, source by source.
     `notice` is what a reader must know with the answer, below it. `knowledge` is what a model says by itself where no
     source was found; nothing of it is cited or checked. Without references, the report says where they are. Where the
     sources do not answer the question, `is_answered` is false.
@@ -63,6 +65,7 @@ class Report(Value):
     knowledge: str = ""
     gaps: tuple[str, ...] = ()
     about: tuple[str, ...] = ()
+    pictures: tuple[Image, ...] = ()
     run_line: str
     has_references: bool = True
     is_answered: bool = True
@@ -90,11 +93,11 @@ class Span(NamedTuple):
     """A piece of text on one line. `fixed` are our own words and signs, which no format takes for markup.
 
     A `marker` is the number of a source, with the pieces of evidence of that source which it stands for. `sentence` is
-    the one that it is part of.
+    the one that it is part of. An `address` is a link where it is of the web.
     """
 
     text: str
-    kind: Literal["text", "fixed", "strong", "emphasis", "marker"] = "text"
+    kind: Literal["text", "fixed", "strong", "emphasis", "marker", "address"] = "text"
     evidence: tuple[str, ...] = ()
     sentence: Sentence | None = None
 
@@ -191,6 +194,7 @@ def laid_out(report: Report, citations: Citations, *, number_of: Cite, words: Wo
         "disagreements": [_paragraph(table, number_of, words) for table in report.disagreements],
         "gaps": gaps,
         "references": _references(citations, words) if report.has_references else [],
+        "pictures": _pictures(report.pictures),
         "about": _bullets([*report.about, *([] if report.has_references else [words("report.unlisted")])]),
     }
     for key, own in closing.items():
@@ -225,6 +229,15 @@ def _around(words_with_marks: str, marks: Spans) -> Spans:
 
 def _bullets(items: Sequence[str]) -> list[Block]:
     return [Items(tuple((_text(item),) for item in items))] if items else []
+
+
+def _pictures(pictures: Sequence[Image]) -> list[Block]:
+    """Return a handful of the sources' pictures, by words and address: who opens a report asks no foreign server."""
+    # Two of each source at most.
+    numbers = (0, 0, *(one.number for one in pictures))
+    few = [one for one, number in zip(pictures, numbers, strict=False) if one.number != number]
+    items = ((_text(one.caption), *_fixed(f" [{one.number}] "), Span(one.address, "address")) for one in few)
+    return [Items(tuple(items)[:_MAX_PICTURES])] if few else []
 
 
 def _joined(blocks: list[Block], more: list[Block]) -> list[Block]:

@@ -124,3 +124,5 @@ def _piece(span: Span) -> str:
             return f"*{span.text}*"
         case "marker":
             return f"[{span.text}]"
+        case "address":
+            return escape_address(span.text)

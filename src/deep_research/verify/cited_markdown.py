@@ -87,7 +87,7 @@ def _blocks(text: str, entries: list[Entry]) -> Iterator[_Block]:
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     open_lines: list[str] = []
     start, is_fenced, level, is_cited, open_level = 0, False, 0, True, 0
-    unanswered = headings_of("gaps")
+    unanswered = headings_of("gaps", "pictures")
     for number, line in enumerate([*lines, ""], start=1):
         heading = _HEADING.match(line)
         is_fence = bool(_FENCE.match(line))

@@ -86,7 +86,7 @@ class ShippedReport(NamedTuple):
 def read_report(text: str) -> ShippedReport:
     """Take a report apart; headings are recognised in every language we write."""
     exempt = headings_of("gaps", "about", "knowledge", "notice")
-    places = dict.fromkeys(headings_of("references"), "references") | dict.fromkeys(exempt, "exempt")
+    places = dict.fromkeys(headings_of("references", "pictures"), "references") | dict.fromkeys(exempt, "exempt")
     parts = {title: key for key in ("cited", "earlier", "additional") for title in headings_of(f"{key}_sources")}
     unlisted = headings_of("unlisted")
     blocks: list[Block] = []

@@ -457,7 +457,7 @@ def large(paragraphs: int, *, around: int = 400, language: Language = "en") -> E
         body.append(Paragraph(section="C", sentences=(sentence, sentence.model_copy(), sentence.model_copy())))
     own = edition(language)
     chapters = tuple(Chapter(title=f"C {at}", paragraphs=tuple(body[at : at + 40])) for at in range(0, paragraphs, 40))
-    report = own.report.model_copy(update={"chapters": chapters, "abstract": (), "disagreements": ()})
+    report = own.report.model_copy(update={"chapters": chapters, "abstract": (), "disagreements": (), "pictures": ()})
     return own.model_copy(update={"report": report, "passages": tuple(passages)})
 
 

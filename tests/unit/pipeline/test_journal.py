@@ -103,6 +103,22 @@ async def test_a_branch_that_is_cancelled_does_not_lose_the_answer(store, claim)
     assert journal.ledger.spent.tokens == 7
 
 
+async def test_what_cannot_be_kept_is_not_waited_for_unless_it_is_paid_for(store, claim):
+    journal, page, model = _journal(store, claim), _Service(), _Service()
+    calls = [(Call("fetch", "f", "p", Spend(), "ending"), page), (_call(), model)]
+    for service in (page, model):
+        service.gate.clear()
+    waiting = [asyncio.ensure_future(journal.call(call, service, Trail())) for call, service in calls]
+    while not page.calls or not model.calls:
+        await asyncio.sleep(0)
+    draining = asyncio.ensure_future(journal.drain(with_pages=False))
+    with pytest.raises(asyncio.CancelledError):
+        await waiting[0]
+    model.gate.set()
+    await draining
+    assert {row.kind: row.state for row in await store.list_calls(RUN)} == {"fetch": "started", "llm": "done"}
+
+
 async def test_a_recorded_failure_is_raised_again_without_a_call(store, claim):
     service = _Service(failure=ModelError("nonsense", spend=Spend(tokens=5)))
     for _ in range(2):

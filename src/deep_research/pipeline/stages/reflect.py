@@ -1,7 +1,5 @@
 """Reflect: from a round's evidence to the running synthesis, its coverage, and whether to search again."""
 
-from urllib.parse import urlsplit
-
 from deep_research.corpus.search import CorpusSearch
 from deep_research.errors import BudgetExceeded
 from deep_research.pipeline.context import StageContext
@@ -10,6 +8,7 @@ from deep_research.pipeline.stages.analyze import ResearchAnalyzer
 from deep_research.pipeline.stages.plan import ResearchPlanner
 from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.values import SectionWork, SourceFacts
+from deep_research.sources.source_quality import host_of
 from deep_research.value import canonical_json, json_of
 
 
@@ -90,7 +89,7 @@ async def _sources(work: SectionWork, context: StageContext) -> tuple[SourceFact
         first = await context.records.documents()
         facts = []
         for document in wanted:
-            host, read = _host(first.get(document, "")), await context.records.document(document)
+            host, read = host_of(first.get(document, "")), await context.records.document(document)
             facts.append(SourceFacts(document=document, host=host, published=read.published).to_json())
         return canonical_json(facts)
 
@@ -99,9 +98,3 @@ async def _sources(work: SectionWork, context: StageContext) -> tuple[SourceFact
     except BudgetExceeded:
         return ()
     return tuple(map(SourceFacts.from_json, known)) if isinstance(known, list) else ()
-
-
-def _host(address: str) -> str:
-    """Return the site of a page of the web, or "" for anything else."""
-    is_web = address.startswith(("http://", "https://"))
-    return (urlsplit(address).hostname or "").removeprefix("www.") if is_web else ""

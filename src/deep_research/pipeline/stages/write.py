@@ -16,7 +16,7 @@ from deep_research.pipeline.abstract import bounded
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.earlier import answer_in, follow_notes, followed_in, subject_of, with_section
 from deep_research.pipeline.fan_out import both
-from deep_research.pipeline.figures import figure_files, figure_record, images_of, with_figures
+from deep_research.pipeline.figures import figure_files, figure_record, pictures_of, with_figures
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.missing_figures import left_out
 from deep_research.pipeline.outcome import findings_from, outcomes_of, unanswered
@@ -35,7 +35,7 @@ from deep_research.reasoning.rules.quoting.units import count_prompt_injections,
 from deep_research.reasoning.values import Analysis, Brief, Conclusion, Draft, Findings
 from deep_research.report.citation import Citations, Source, number_sources
 from deep_research.report.edition import Edition
-from deep_research.report.figure import Caption
+from deep_research.report.figure import Caption, Image
 from deep_research.report.layout import Chapter, Report
 from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, is_quoted, note
@@ -145,6 +145,7 @@ class ReportGenerator:
         )
         subject, answer = subject_of(findings.brief, earlier), answer_in(report)
         report = with_section(before, report, question=context.request.question, words=words) if before else report
+        report = report.model_copy(update={"pictures": await pictures_of(citations, context)})
         return WrittenReport(report, citations, evidence, places, health, words.language, subject, answer)
 
     async def write_files(self, written: WrittenReport, context: StageContext) -> None:
@@ -548,16 +549,18 @@ async def _edition(written: WrittenReport, context: StageContext) -> Edition:
 
 async def _stored(written: WrittenReport, asked: JsonObject, context: StageContext) -> str:
     """Store the report, and what the run's row keeps of it; return the content id of the latter."""
-    store, claim = context.run.store, context.run.claim
+    store, claim, folder = context.run.store, context.run.claim, context.run.folder
     report = await store.put_blob(claim, written.text.encode())
-    path = str(context.run.folder.path / "report.md")
+    path = str(folder.path / "report.md")
     about: FinalReport = {"title": written.report.title, "report": report, "path": path}
     if len(written.text) <= MAX_EVENT_TEXT_CHARS:
         about["text"] = written.text
     await context.emit("final-report", about)
-    images = await images_of(written.report.captions, written.citations, context)
+    figures = [
+        Image(address=str(folder.path / one.file(".png")), caption=one.figure.title) for one in written.report.captions
+    ]
     edition = await _edition(written, context)
-    await context.run.folder.write("edition.json", canonical_json(edition.to_json()))
+    await folder.write("edition.json", canonical_json(edition.to_json()))
     result = {
         **asked,
         "title": written.report.title,
@@ -569,7 +572,7 @@ async def _stored(written: WrittenReport, asked: JsonObject, context: StageConte
         "edition": await context.records.keep(edition),
         "sources": [source.to_json() for source in written.citations.sources],
         "learnings": [piece.finding for piece in written.evidence],
-        "images": [image.to_json() for image in images],
+        "images": [image.to_json() for image in (*figures, *written.report.pictures)],
         "is_searched": not written.health.is_unanswered,
     }
     return await store.put_blob(claim, canonical_json(result).encode())
