@@ -11,7 +11,10 @@ from deep_research.pipeline.control import change_focus
 from deep_research.request import ResearchRequest
 from deep_research.store.port import RunRow
 from tests.e2e.harness import QUESTION, Lab, User, assert_emitted_once
+from tests.support.gated_model import GatedModel
 from tests.support.reasoner import ScriptedReasoner
+from tests.support.server import server_process
+from tests.support.waiting import HANG_S
 from tests.support.world import World
 
 
@@ -102,3 +105,19 @@ def test_focus_is_refused_in_words_once_the_report_is_written(tmp_path: Path) ->
     assert len(refusals) == 1
     assert "its focus cannot be changed any more" in refusals[0]
     assert "Noise" not in _headings(lab.user.report())
+
+
+def test_focus_named_over_the_api_outlives_a_killed_server(tmp_path: Path) -> None:
+    with GatedModel() as model:
+        env = {f"DEEP_RESEARCH_{name.upper()}": value for name, value in model.settings.items()}
+        with server_process(tmp_path, **env) as server:
+            run = server.client.ask()["id"]
+            assert model.is_asked.wait(HANG_S)
+            told = server.client.http.post(f"/api/runs/{run}/focus", json={"focus": ["Noise", "噪音"]})
+            assert told.json()["status"] == "running"
+            server.kill()
+            model.gate.set()
+            client = server.start()
+            assert client.wait(run)["status"] == "done"
+            plan = client.http.get(f"/api/runs/{run}/plan").json()["plan"]
+            assert [section["title"] for section in plan["sections"]] == ["Noise", "噪音"]

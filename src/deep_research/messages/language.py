@@ -49,7 +49,7 @@ def language_tag(value: str) -> str:
     """Return the tag of a language that is given by its tag or its English name; raise `ValueError` for any other."""
     if value in (*LANGUAGES, UNKNOWN):
         return value
-    locale = _locale(value)
+    locale = locale_of(value)
     if locale.language == "zh":
         return "zh-Hant" if locale.script == "Hant" else "zh-Hans"
     return str(locale).replace("_", "-")
@@ -59,10 +59,11 @@ def language_name(tag: str) -> str:
     """Return what a language is called in English."""
     own = {"zh-Hans": "Simplified Chinese (简体中文)", "zh-Hant": "Traditional Chinese (繁體中文)"}
     own[UNKNOWN] = "the language of the question"
-    return own.get(tag) or str(_locale(tag).english_name)
+    return own.get(tag) or str(locale_of(tag).english_name)
 
 
-def _locale(value: str) -> "Locale":
+def locale_of(value: str) -> "Locale":
+    """Return what is known of a language: the names of its months, how it writes figures."""
     from babel import Locale, UnknownLocaleError
 
     named = {name.casefold(): code for code, name in Locale("en").languages.items()}

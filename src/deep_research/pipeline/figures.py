@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from deep_research.charts.style import in_dark
@@ -58,12 +58,15 @@ async def with_figures(
     after = max((one.number for one in before.captions), default=0) if before else 0
     figures = [await records.load(Figure, id_) for id_ in stored]
     parts = [report.abstract, *(chapter.paragraphs for chapter in report.chapters)]
+    # The abstract is kept short, and the end looks back and ahead: figures stand there only where nothing else is.
+    ends = {words("report.conclusion"), words("report.outlook")}
+    body = {number for number, chapter in enumerate(report.chapters, start=1) if chapter.title not in ends}
     cited = {id_ for part in parts for paragraph in part for id_ in paragraph.cite_ids}
     pieces = {piece.id: piece for piece in await records.evidence(sorted(cited))}
     placed: list[_Placed] = []
     for number, figure in enumerate(figures, start=1):
         own = await records.evidence(list(dict.fromkeys(row.evidence for row in figure.rows)))
-        place = (None if before else _mention(parts, number)) or _nearest(parts, own, pieces)
+        place = (None if before else _mention(parts, number)) or _nearest(parts, own, pieces, body)
         if place:
             placed.append(_Placed(place, number, figure, own))
     if not any(one.place.is_mentioned for one in placed):
@@ -116,7 +119,10 @@ def _mention(parts: Sequence[Sequence[Paragraph]], number: int) -> _Place | None
 
 
 def _nearest(
-    parts: Sequence[Sequence[Paragraph]], own: Sequence[Evidence], pieces: Mapping[str, Evidence]
+    parts: Sequence[Sequence[Paragraph]],
+    own: Sequence[Evidence],
+    pieces: Mapping[str, Evidence],
+    body: Collection[int],
 ) -> _Place | None:
     """Return the place behind what rests on most of a figure's evidence, else the end of the chapter nearest to it."""
     ids, documents, sections = ({*group} for group in zip(*((e.id, e.document, e.section) for e in own), strict=True))
@@ -128,8 +134,7 @@ def _nearest(
         for at, paragraph in enumerate(part):
             is_in_section = paragraph.section in sections
             worth = len(ids.intersection(paragraph.cite_ids)), share * is_in_section, share, is_in_section
-            # The abstract is kept short: figures stand there only in a report that is nothing else.
-            score = (index > 0, *worth)
+            score = (index in body, *worth)
             if any(worth) and (best is None or score > best[0]):
                 last = at if worth[0] else len(part) - 1
                 # What goes on about the same is not torn apart.

@@ -10,6 +10,7 @@ from functools import lru_cache
 from deep_research.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence, Verdict
 from deep_research.text.number_words import spelled_numbers
+from deep_research.verify.localized import in_english_form
 from deep_research.verify.names import unknown_name
 from deep_research.verify.nearest import Source, nearest
 from deep_research.verify.objection import Claim, is_told_day, objection_against
@@ -25,6 +26,7 @@ def veto(
     titles: Sequence[str] = (),
     asked: str = "",
     results: Sequence[str] = (),
+    language: str = "en",
 ) -> Verdict | None:
     """Return why the passages cannot carry the sentence, or None if code knows no reason.
 
@@ -35,15 +37,16 @@ def veto(
     if not passages:
         return Verdict(kind="not_found", reason="uncited")
     is_own = sentence.kind == "conclusion"
+    text = in_english_form(sentence.text, language, [*(passage.quote for passage in passages), asked])
     claim = Claim(
-        text=sentence.text,
+        text=text,
         known=(*titles, asked),
         given=(asked, *results) if is_own else (),
         is_own=is_own,
         is_exact=True,
     )
     sources = [_source(passage.id, passage.quote) for passage in passages]
-    near = nearest(sentence.text, sources)
+    near = nearest(text, sources)
     objection = objection_against(claim, near, sources)
     if objection is None:
         return None
@@ -68,6 +71,7 @@ def veto_row(
     titles: Sequence[str] = (),
     asked: str = "",
     is_own: bool = False,
+    language: str = "en",
 ) -> Verdict | None:
     """Return why the passages cannot carry a row that somebody wrote: a value holds digits or a name that they do not.
 
@@ -77,8 +81,8 @@ def veto_row(
     held = {_number(match[0]) for text in texts for match in _DIGITS.finditer(text)}
     held |= {number for text in texts for number in spelled_numbers(text)}
     days = [date.iso for text in texts for date in dates_of(text)]
-    for _, value in cells:
-        bare = value
+    for _, written in cells:
+        bare = value = in_english_form(written, language, texts)
         for date in dates_of(value):
             if not is_told_day(date.iso, days, is_own=is_own):
                 return Verdict(kind="not_found", reason=f"date: {date.raw}")

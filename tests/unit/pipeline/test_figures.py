@@ -98,6 +98,13 @@ def test_a_figure_stands_right_after_the_first_paragraph_that_mentions_it(langua
     assert outline(shown) == ["a", mention, "[1 T]", "b", mention]
 
 
+@pytest.mark.parametrize(("language", "end"), [("en", "Outlook"), ("zh-Hans", "展望")])
+def test_the_end_of_a_report_has_no_figure_where_its_body_can_have_it(language: Language, end: str) -> None:
+    report = report_of([said("a", "c1")], [said("b", "c2", "c3", section=end)])
+    shown, _ = placed(report, figure("c2", "c3"), language=language)
+    assert outline(shown)[2:] == ["[1 T]", "b"]
+
+
 def test_figure_12_is_not_figure_1() -> None:
     shown, _ = placed(report_of([said("See Figure 12.", "c1"), said("b", "c2")]), figure("c2"))
     assert outline(shown) == ["See Figure 12.", "b", "Figure 1 shows the values that the sources give.", "[1 T]"]

@@ -201,11 +201,14 @@ async def _by_code(
             return _with(sentence, "wrong", objection)
         found.results.extend((sentence.basis, sentence.text))
         return sentence
+    language = sources.brief.language
     if sentence.cells:
         is_own = sentence.kind == "conclusion"
-        refused = veto_row(sentence.cells, passages, titles=titles, asked=sources.asked, is_own=is_own)
+        refused = veto_row(
+            sentence.cells, passages, titles=titles, asked=sources.asked, is_own=is_own, language=language
+        )
     else:
-        refused = veto(sentence, passages, titles=titles, asked=sources.asked, results=found.results)
+        refused = veto(sentence, passages, titles=titles, asked=sources.asked, results=found.results, language=language)
     if refused is not None and sentence.kind == "conclusion":
         return _with(sentence, "goes_beyond", refused.reason)
     return sentence.model_copy(update={"verdict": refused})
@@ -330,7 +333,8 @@ def _beyond_span(
             piece = piece.model_copy(update={"quote": piece.quote[spans[0].start : spans[-1].end]})
         relied_on.append(piece)
     beside = [text for piece in passages for text in (piece.quote, *sources.beside(piece))]
-    return veto(sentence, relied_on, titles=[sources.common_names, *beside], asked=sources.asked)
+    titles = [sources.common_names, *beside]
+    return veto(sentence, relied_on, titles=titles, asked=sources.asked, language=sources.brief.language)
 
 
 def _unjudged(sentence: Sentence, passages: tuple[Evidence, ...], reason: str) -> Sentence:
