@@ -16,13 +16,13 @@ from deep_research.errors import UsageError
 from deep_research.events import UNFINISHED
 from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import cancel_run
+from deep_research.runs import with_store
 from deep_research.service.audit_log import AuditLog
 from deep_research.service.database import open_server_database
 from deep_research.service.durations import duration_of
 from deep_research.service.identity import LOCAL_USER, SCOPES, Scope
 from deep_research.settings import Settings, load_settings
-from deep_research.store.port import RunChoice
-from deep_research.wiring import open_store
+from deep_research.store.port import RunChoice, Store
 
 if TYPE_CHECKING:
     from deep_research.service.accounts import Accounts
@@ -59,11 +59,7 @@ def add_user(
         limits = Limits.model_validate(_limits(runs_at_once, runs_a_day, usd_a_month, queries_a_day))
         account = await accounts.add(name, password, is_admin=admin, limits=limits, take_over=before)
         if take_over:
-            store = open_store(settings)
-            try:
-                await store.give_runs(before=LOCAL_USER, after=account.id)
-            finally:
-                await store.close()
+            await with_store(lambda store, _: store.give_runs(before=LOCAL_USER, after=account.id), settings)
 
     _with_accounts(add)
     tell(f"Added {name}. The server now asks everybody to sign in, also one that is running.")
@@ -99,8 +95,8 @@ def remove_user(name: UserName) -> None:
 
     async def remove(accounts: "Accounts", settings: Settings) -> int:
         account = await accounts.remove(name)
-        store = open_store(settings)
-        try:
+
+        async def cancel(store: Store, settings: Settings) -> int:
             rows = [
                 row
                 for status in UNFINISHED
@@ -108,9 +104,9 @@ def remove_user(name: UserName) -> None:
             ]
             for row in rows:
                 await cancel_run(store, row, clock=SystemClock(), lease_s=settings.lease_s)
-        finally:
-            await store.close()
-        return len(rows)
+            return len(rows)
+
+        return await with_store(cancel, settings)
 
     cancelled = _with_accounts(remove)
     tell(f"Removed {name}; {cancelled} unfinished runs are cancelled. deep-research runs list shows what stays.")

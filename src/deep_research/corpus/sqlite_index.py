@@ -219,7 +219,8 @@ def _prepare(connection: sqlite3.Connection) -> None:
             connection.execute(f'DROP TABLE "{row["name"]}"')
         for row in session.rows("tables"):
             connection.execute(f'DROP TABLE "{row["name"]}"')
-        for statement in _resource("schema.sql").split(";\n"):
+        schema = files("deep_research.corpus").joinpath("schema.sql").read_text(encoding="utf-8")
+        for statement in schema.split(";\n"):
             connection.execute(statement)
         session.run("sign", code=maker())
 
@@ -233,7 +234,3 @@ def _is_ours(session: SqliteIndexSession) -> bool:
             raise
         return False
     return row is not None and row["code"] == maker()
-
-
-def _resource(name: str) -> str:
-    return files("deep_research.corpus").joinpath(name).read_text(encoding="utf-8")
