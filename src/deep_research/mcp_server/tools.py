@@ -126,7 +126,7 @@ async def fetch(given: FetchArguments, caller: Caller) -> ToolResult:
 
 
 async def _state_after(row: RunRow, seconds: float, caller: Caller) -> ToolResult:
-    """Wait until a run ends or asks something, at most so long, tell what it does meanwhile, and say where it stands."""
+    """Wait until a run ends or asks something, at most so long, tell what it does meanwhile, and return its state."""
     lines = ProgressLines(words_of(row), is_verbose=True)
     # What was told to an earlier call is not told again.
     begun = row.created_at if row.status == "created" else datetime.now(UTC)
