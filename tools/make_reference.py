@@ -100,7 +100,8 @@ def _command_parts(path: str, command: typing.Any) -> Iterator[str]:
     ]
     yield text + (f"\n{_table(('argument or option', 'meaning'), rows)}" if rows else "")
     for name, inner in getattr(command, "commands", {}).items():
-        yield from _command_parts(f"{path} {name}", inner)
+        # What is elsewhere says only its name and help before it is loaded.
+        yield from _command_parts(f"{path} {name}", inner.loaded() if hasattr(inner, "loaded") else inner)
 
 
 def _spellings(parameter: typing.Any) -> list[str]:

@@ -75,7 +75,7 @@ async def _of_web(addresses: list[str], settings: Settings, unread: list[str]) -
         for address in addresses:
             try:
                 page = await web.fetcher.fetch(address)
-                reading = await in_thread(_read, page.raw, page.address, page.media_type)
+                reading = await in_thread(read, page.raw, name=page.address, media_type=page.media_type)
                 found.append(_source(address, reading))
             except (NetworkError, SourceError) as exc:
                 unread.append(f"{address}: {exc}")
@@ -83,10 +83,6 @@ async def _of_web(addresses: list[str], settings: Settings, unread: list[str]) -
         if web.close:
             await web.close()
     return found
-
-
-def _read(raw: bytes, name: str, media_type: str) -> Reading:
-    return read(raw, name=name, media_type=media_type)
 
 
 def _source(address: str, reading: Reading) -> Source:

@@ -146,7 +146,7 @@ class TooManyTries(DeepResearchError):
     exit_code = 75
 
     def __init__(self, detail: str = "", *, retry_after_s: float = 60.0) -> None:
-        super().__init__(*([detail] if detail else []))
+        super().__init__(detail)
         self.retry_after_s = retry_after_s
 
 
@@ -167,7 +167,7 @@ class LimitReached(DeepResearchError):
         left: float = 0.0,
         renews_at: datetime | None = None,
     ) -> None:
-        super().__init__(*([detail] if detail else []))
+        super().__init__(detail)
         self.limit, self.most, self.left, self.renews_at = limit, most, left, renews_at
         if limit:
             values = {"most": f"{most:g}"}
@@ -188,16 +188,18 @@ class AnswerNeeded(DeepResearchError):
     exit_code = 2
 
     def __init__(self, detail: str = "", *, run: str = "", question: str = "", options: Sequence[str] = ()) -> None:
-        super().__init__(*([detail] if detail else []))
+        super().__init__(detail)
         self.run, self.question, self.options = run, question, tuple(options)
 
 
 class CallFailed(DeepResearchError):
     """An outside call failed."""
 
-    def __init__(self, detail: str = "", *, spend: Spend | None = None) -> None:
-        super().__init__(*([detail] if detail else []))
+    def __init__(self, detail: str = "", *, spend: Spend | None = None, retry_after_s: float | None = None) -> None:
+        super().__init__(detail)
         self.spend = spend or Spend()
+        # Set where a service that is busy says how long to wait.
+        self.retry_after_s = retry_after_s
         self.call_key = ""
         # All calls that must be made again where the work is tried again, if there are more.
         self.call_keys: tuple[str, ...] = ()
@@ -227,10 +229,6 @@ class ModelError(CallFailed):
 
 class ModelBusy(ModelError):
     """The model is overloaded or limits its callers; `retry_after_s` is how long it asks to wait."""
-
-    def __init__(self, detail: str = "", *, spend: Spend | None = None, retry_after_s: float | None = None) -> None:
-        super().__init__(detail, spend=spend)
-        self.retry_after_s = retry_after_s
 
 
 class ModelRefused(ModelError):
@@ -272,10 +270,6 @@ class SourceBusy(SourceError):
     """A source is overloaded or limits its callers; `retry_after_s` is how long it asks to wait."""
 
     category = ErrorCategory.NETWORK
-
-    def __init__(self, detail: str = "", *, spend: Spend | None = None, retry_after_s: float | None = None) -> None:
-        super().__init__(detail, spend=spend)
-        self.retry_after_s = retry_after_s
 
 
 class ChallengeShown(SourceBusy):
@@ -383,8 +377,5 @@ def error_named(name: str, detail: str, retry_after_s: float | None = None) -> C
     """Return the recorded failure of a call as the error it was; an unknown name becomes a plain `CallFailed`."""
     kind = globals().get(name)
     if not isinstance(kind, type) or not issubclass(kind, CallFailed):
-        return CallFailed(detail)
-    failure = kind(detail)
-    if isinstance(failure, ModelBusy | SourceBusy):
-        failure.retry_after_s = retry_after_s
-    return failure
+        kind = CallFailed
+    return kind(detail, retry_after_s=retry_after_s)

@@ -57,6 +57,14 @@ def opener(path: str, flags: int) -> int:
     return descriptor
 
 
+def write_durably(path: Path, raw: bytes) -> None:
+    """Write a file that only its owner can read; it is on the disk when this returns."""
+    with open(path, "wb", opener=opener) as file:
+        file.write(raw)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def is_open_to_others(path: Path) -> bool:
     """Return whether others than its owner may look into a folder or a file."""
     try:

@@ -56,9 +56,9 @@ def _commands_exist(*commands: list[str]) -> None:
     """Parse commands as the command line would, without carrying them out."""
     group = get_group(app)
     for command, *options in commands:
-        found = group.commands[command]
+        found = group.commands[command].loaded()  # type: ignore[attr-defined]
         if command in ("db", "users"):
-            found = found.commands[options.pop(0)]  # type: ignore[attr-defined]
+            found = found.commands[options.pop(0)]
         found.make_context(command, options)
 
 

@@ -3,16 +3,20 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import typer
+
 from deep_research.cache.cache import Cache
 from deep_research.cli.printing import show
 from deep_research.settings import Settings, load_settings
 from deep_research.wiring.search import open_cache
 
 _MEGA = 1_000_000
+cache = typer.Typer()
 
 
-def print_cache() -> None:
-    """Print how much is kept, and for how long."""
+@cache.command("show")
+def show_cache() -> None:
+    """Show how much is kept."""
     settings = load_settings()
     kept, place = _with_cache(settings, Cache.size)
     state = "on" if settings.cache else "off"
@@ -20,18 +24,19 @@ def print_cache() -> None:
     show(f"search results and pages for {settings.search_cache_s:g} s, plans for {settings.plan_cache_s:g} s")
 
 
+@cache.command("clear")
 def clear_cache() -> None:
-    """Forget everything that is kept; runs and their snapshots are left alone."""
+    """Forget all that is kept; runs are left alone."""
     freed, _ = _with_cache(load_settings(), Cache.clear)
     show(f"Cleared {freed / _MEGA:.2f} MB.")
 
 
 def _with_cache(settings: Settings, work: Callable[[Cache], Awaitable[int]]) -> tuple[int, str]:
     async def open_and_close() -> tuple[int, str]:
-        cache = open_cache(settings)
+        opened = open_cache(settings)
         try:
-            return await work(cache), cache.place
+            return await work(opened), opened.place
         finally:
-            await cache.close()
+            await opened.close()
 
     return asyncio.run(open_and_close())

@@ -3,10 +3,13 @@
 import asyncio
 from collections import Counter
 from pathlib import Path
-from typing import get_args
+from typing import Annotated, get_args
+
+from typer import Argument, Option
 
 from deep_research import runs
 from deep_research.auditing import audit_file
+from deep_research.cli.options import Json
 from deep_research.cli.printing import show, show_json, tell
 from deep_research.errors import UsageError
 from deep_research.export.bundle import check_bundle
@@ -19,7 +22,11 @@ EXIT_NOT_VERIFIED = 3
 _SHOWN_CHARS = 300
 
 
-def verify_target(target: str, *, digest: str | None, as_json: bool) -> int:
+def verify(
+    target: Annotated[str, Argument(metavar="RUN|FILE|BUNDLE", help="A run, its report.md, or a bundle.zip.")],
+    digest: Annotated[str | None, Option(metavar="HEX", help="The digest that a bundle must have.")] = None,
+    as_json: Json = False,
+) -> int:
     """Check a run, a report file or a bundle again, print what is wrong, and return the exit code."""
     path = Path(target)
     found: dict[str, object] = {}
@@ -61,14 +68,20 @@ def _lines(recheck: Recheck, found: dict[str, object]) -> list[str]:
     return lines
 
 
-def audit_any(report: Path, sources: Path | None, *, as_json: bool) -> int:
+def audit(
+    file: Annotated[Path, Argument(metavar="FILE", help="A Markdown report with numbered references.")],
+    sources: Annotated[
+        Path | None, Option(metavar="FOLDER", help="Its sources; without it, the pages it refers to are fetched.")
+    ] = None,
+    as_json: Json = False,
+) -> int:
     """Check any report against its sources, print what is wrong, and return the exit code."""
-    audited = asyncio.run(audit_file(report, sources))
+    audited = asyncio.run(audit_file(file, sources))
     faults = audited.audit.faults
     if as_json:
         show_json(passed=not faults, unread=list(audited.unread), **audited.audit.to_json())
     else:
-        words = words_in(detect_language(report.read_text(encoding="utf-8")))
+        words = words_in(detect_language(file.read_text(encoding="utf-8")))
         for fault in faults:
             show(f"{words('audit.line', line=fault.line)} {_told(fault, words)}\n  {fault.text}")
             if fault.passage:

@@ -3,7 +3,12 @@
 import asyncio
 import sys
 from pathlib import Path
+from typing import Annotated
 
+import typer
+from typer import Argument, Option
+
+from deep_research.cli.options import Json, Quiet
 from deep_research.cli.printing import counted, show, show_json, tell, tell_over
 from deep_research.corpus.catalogue import Catalogue
 from deep_research.corpus.port import PassageHit, Survey
@@ -13,17 +18,22 @@ from deep_research.errors import CannotWrite, InputError, SourceError, UsageErro
 from deep_research.messages.words import words_in
 from deep_research.readers import place_of, read
 from deep_research.readers.port import Reading
+from deep_research.runs import with_store
 from deep_research.settings import Settings, load_settings
 from deep_research.sources.document import Document
 from deep_research.store.port import Store
 from deep_research.wiring.documents import corpus_of, index_place
 
 _SNIPPET_CHARS = 240
+Folder = Annotated[Path, Argument(metavar="FOLDER", help="Folder of documents.")]
+Docs = Annotated[Path | None, Option(metavar="FOLDER", help="Folder of documents to search.")]
+corpus = typer.Typer()
 
 
-def add_folder(folder: Path, *, as_json: bool, is_quiet: bool) -> None:
-    """Read a folder into the index and say what was read, what was not, and why."""
-    survey = asyncio.run(_refreshed(folder, load_settings(), is_quiet=is_quiet))
+@corpus.command("add")
+def add_folder(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
+    """Read a folder into the index, so that the first run over it starts at once."""
+    survey = asyncio.run(_refreshed(folder, load_settings(), is_quiet=quiet))
     if as_json:
         show_json(survey=survey.to_json())
     else:
@@ -37,7 +47,11 @@ def add_folder(folder: Path, *, as_json: bool, is_quiet: bool) -> None:
     require_documents(survey, folder)
 
 
-def list_corpus(folder: Path | None, *, as_json: bool) -> None:
+@corpus.command("list")
+def list_corpus(
+    folder: Annotated[Path | None, Argument(metavar="FOLDER", help="List its documents.")] = None,
+    as_json: Json = False,
+) -> None:
     """List the indexed folders, or the documents of one."""
     catalogue = Catalogue(index_place(load_settings()))
     if folder is None:
@@ -66,15 +80,22 @@ def list_corpus(folder: Path | None, *, as_json: bool) -> None:
             show(f"    ! {remark}")
 
 
-def remove_folder(folder: Path) -> None:
-    """Forget a folder; its files and the runs that cite them are left alone."""
+@corpus.command("remove")
+def remove_folder(folder: Folder) -> None:
+    """Forget a folder; its files, and the runs that cite them, are left alone."""
     if not Catalogue(index_place(load_settings())).forget(folder):
         raise UsageError(f"The folder {folder} is not indexed; deep-research corpus list shows those that are.")
     tell(f"{folder} is no longer indexed; its files were not touched.")
 
 
-def search_corpus(query: str, docs: Path | None, *, limit: int, as_json: bool) -> None:
-    """Print the best passages of a folder, each with where it stands."""
+@corpus.command("search")
+def search_corpus(
+    query: Annotated[str, Argument(help="What to look for.")],
+    docs: Docs = None,
+    limit: Annotated[int, Option(min=1, help="Most passages to show.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Find passages in a folder of documents."""
     settings = load_settings(docs=docs)
     folder = _folder(settings)
 
@@ -83,11 +104,11 @@ def search_corpus(query: str, docs: Path | None, *, limit: int, as_json: bool) -
             await _refreshed(folder, settings, is_quiet=True)
         except CannotWrite as exc:
             tell(f"{exc} It is searched as it stands.")
-        corpus = corpus_of(folder, settings)
+        opened = corpus_of(folder, settings)
         try:
-            return await corpus.search(query, limit=limit)
+            return await opened.search(query, limit=limit)
         finally:
-            await corpus.close()
+            await opened.close()
 
     hits = [(hit, _place(folder, hit, settings)) for hit in asyncio.run(find())]
     if as_json:
@@ -101,14 +122,20 @@ def search_corpus(query: str, docs: Path | None, *, limit: int, as_json: bool) -
         show(f"{number}. {hit.title} - {hit.address}{f' ({place})' if place else ''}\n   {shown}")
 
 
-def show_document(address: str, docs: Path | None, run: str | None, *, as_json: bool) -> None:
-    """Print a document as it is read; with a run, as that run read it, even if the file is gone."""
+@corpus.command("show")
+def show_document(
+    address: Annotated[str, Argument(metavar="FILE", help="Path of the file in its folder.")],
+    docs: Docs = None,
+    run: Annotated[
+        str | None, Option(metavar="RUN", help="Show it as this run read it, also when the file is gone.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show a document's text as it is searched and quoted."""
     settings = load_settings(docs=docs)
     shown: Document | Reading
     if run:
-        from deep_research.cli.history import with_store
-
-        shown = with_store(lambda store, _: _stored(address, run, store))
+        shown = asyncio.run(with_store(lambda store, _: _stored(address, run, store)))
     else:
         shown = _as_read(address, _folder(settings), settings)
     if as_json:
@@ -123,18 +150,18 @@ def show_document(address: str, docs: Path | None, run: str | None, *, as_json: 
 
 async def _refreshed(folder: Path, settings: Settings, *, is_quiet: bool) -> Survey:
     files_in(folder, index_place(settings)).check()
-    corpus = corpus_of(folder, settings)
+    opened = corpus_of(folder, settings)
 
     def count(done: int, total: int, address: str) -> None:
         tell_over(f"{done}/{total} {address[:60]}")
 
     is_shown = sys.stderr.isatty() and not is_quiet
     try:
-        return await corpus.refresh(count if is_shown else None)
+        return await opened.refresh(count if is_shown else None)
     finally:
         if is_shown:
             tell_over("")
-        await corpus.close()
+        await opened.close()
 
 
 def _folder(settings: Settings) -> Path:

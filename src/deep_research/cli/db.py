@@ -2,6 +2,10 @@
 
 import asyncio
 from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Option
 
 from deep_research.cli.printing import counted, show
 from deep_research.errors import ConfigurationError
@@ -9,10 +13,12 @@ from deep_research.settings import load_settings
 
 _MEGA = 1_000_000
 _MAX_CLOCK_DIFFERENCE_S = 5.0
+db = typer.Typer()
 
 
+@db.command()
 def migrate() -> None:
-    """Bring the database up to date, and say what that changed."""
+    """Bring the database up to date, and say what that changed; runs stay as they are."""
     from deep_research.service.database_check import migrate_database, schema_numbers
 
     settings = load_settings()
@@ -26,11 +32,12 @@ def migrate() -> None:
         )
 
 
-def check(*, is_full: bool) -> int:
-    """Print what state the database is in; return 0 where nothing is damaged."""
+@db.command()
+def check(full: Annotated[bool, Option("--full", help="Read every journal, document and blob.")] = False) -> int:
+    """Say whether the database can be reached and written, what it holds, and whether it is sound."""
     from deep_research.service.database_check import check_database
 
-    state = asyncio.run(check_database(load_settings(), is_full=is_full))
+    state = asyncio.run(check_database(load_settings(), is_full=full))
     show(f"{state.place} can be reached and written")
     show("schemas: " + ", ".join(f"{part.rpartition('.')[2]} {number}" for part, number in state.schemas.items()))
     size = state.size
@@ -38,15 +45,18 @@ def check(*, is_full: bool) -> int:
     show(f"{', '.join(held)}, {size.bytes_on_disk / _MEGA:.1f} MB")
     off = "" if abs(state.clock_ahead_s) < _MAX_CLOCK_DIFFERENCE_S else ": correct the clock of this host"
     show(f"its clock is {state.clock_ahead_s:+.2f} s off this host's{off}")
-    if is_full:
+    if full:
         show(f"documents and blobs held against their ids: {state.checked}")
     for line in state.damage:
         show(f"damaged: {line}")
     return 1 if state.damage else 0
 
 
-def copy(home: Path | None) -> None:
-    """Copy what the files of a home hold to the PostgreSQL of the settings, and print the rows of each table."""
+@db.command()
+def copy(
+    home: Annotated[Path | None, Option("--from", metavar="FOLDER", help="Home to copy; by default your own.")] = None,
+) -> None:
+    """Copy runs, accounts, schedules and uploaded documents of a home to the PostgreSQL of the settings."""
     from deep_research.service.moving import copy_home
 
     settings = load_settings()

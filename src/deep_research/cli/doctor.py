@@ -2,6 +2,9 @@
 
 import asyncio
 
+import typer
+
+from deep_research.cli.options import Json
 from deep_research.cli.printing import show, show_json
 from deep_research.diagnosis import MISSING, diagnose, shown_settings
 from deep_research.messages.words import words_in
@@ -9,10 +12,12 @@ from deep_research.settings import load_settings
 
 # Without these no run can begin, or none that does what the settings say.
 _NEEDED = ("home", "store", "documents", "model", "web")
+config = typer.Typer()
 
 
-def print_config(*, as_json: bool) -> None:
-    """Print every setting, its value, and where it comes from."""
+@config.command("show")
+def show_config(as_json: Json = False) -> None:
+    """Show every setting, its value, and where it comes from."""
     settings = load_settings()
     shown = shown_settings(settings)
     if as_json:
@@ -27,7 +32,7 @@ def print_config(*, as_json: bool) -> None:
         show(f"{name:<28} {entry.value!s:<32} {entry.source}")
 
 
-def print_diagnosis() -> int:
+def doctor() -> int:
     """Print what works and what does not; return 0 if research can run."""
     lines = asyncio.run(diagnose(load_settings(), words_in("en")))
     for state, name, detail in lines:

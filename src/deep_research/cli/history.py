@@ -1,32 +1,38 @@
-"""Commands that read or change the history of runs, without the machinery that drives them."""
+"""`runs …`: the history of runs, read and changed without the machinery that drives them, which some go on with."""
 
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
-from deep_research import runs
+from deep_research.cli.options import Events, Json, Quiet, RunId, Verbose
 from deep_research.cli.printing import show, show_json, show_report, tell, write_report
 from deep_research.errors import UsageError
 from deep_research.events import RunEvent
-from deep_research.pipeline.result import Result
+from deep_research.runs import cancel_run, delete_run, list_runs, read_report, read_run, with_store
 from deep_research.settings import Settings
 from deep_research.store.port import JournalRow, RunRow, Store
 from deep_research.value import JsonObject
 from deep_research.wiring.models import unpriced_in
 
 _QUESTION_WIDTH = 60
-T = TypeVar("T")
+runs = typer.Typer()
 
 
-def print_runs(*, limit: int, status: str | None, as_json: bool) -> None:
-    """Print the newest runs."""
+@runs.command("list")
+def print_runs(
+    limit: Annotated[int, Option(min=1, help="Most runs to show.")] = 20,
+    status: Annotated[str | None, Option(help="Only runs with this status.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the newest runs."""
     # What is no status is refused below.
-    rows = asyncio.run(runs.list_runs(limit=limit + 1, status=status))  # type: ignore[arg-type]
+    rows = asyncio.run(list_runs(limit=limit + 1, status=status))  # type: ignore[arg-type]
     rows, is_cut = rows[:limit], len(rows) > limit
     if as_json:
         show_json(runs=[_summary(row) for row in rows])
@@ -42,8 +48,16 @@ def print_runs(*, limit: int, status: str | None, as_json: bool) -> None:
         tell(f"These are the newest {limit}; there are more: --limit {2 * limit}")
 
 
-def print_run(run: str, *, as_json: bool) -> None:
-    """Print where a run stands."""
+@runs.command("show")
+def print_run(
+    run: RunId,
+    stats: Annotated[bool, Option("--stats", help="Show where its time and its calls went.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show one run: where it stands, what it cost, what it lost."""
+    if stats:
+        _print_statistics(run, as_json=as_json)
+        return
     from deep_research.cli.run_page import page_of
     from deep_research.pipeline.folder import with_files
     from deep_research.pipeline.journal import spent_so_far
@@ -53,7 +67,7 @@ def print_run(run: str, *, as_json: bool) -> None:
         row = await with_files(await store.get_run(run), store, settings.logs)
         return row, await store.read_events(row.id), await store.list_calls(row.id), settings
 
-    row, events, calls, settings = with_store(look)
+    row, events, calls, settings = asyncio.run(with_store(look))
     spent = spent_so_far(calls)
     unpriced = unpriced_in(row, calls, settings)
     if not as_json:
@@ -73,8 +87,7 @@ def print_run(run: str, *, as_json: bool) -> None:
     show_json(run=shown)
 
 
-def print_statistics(run: str, *, as_json: bool) -> None:
-    """Print where a run's time and calls went, as far as it has come."""
+def _print_statistics(run: str, *, as_json: bool) -> None:
     from deep_research.cli.run_stats import stats_page
     from deep_research.pipeline.statistics import statistics_for
 
@@ -83,38 +96,85 @@ def print_statistics(run: str, *, as_json: bool) -> None:
         unpriced = unpriced_in(row, await store.list_calls(row.id), settings)
         return row, await statistics_for(row, store=store), unpriced
 
-    row, figures, unpriced = with_store(look)
+    row, figures, unpriced = asyncio.run(with_store(look))
     if as_json:
         show_json(run=_summary(row), statistics=figures, unpriced_models=list(unpriced))
     else:
         show(stats_page(row, figures, unpriced))
 
 
-def print_report(run: str, *, as_json: bool, file: Path | None) -> None:
-    """Print the report of a run that is done, or write it to a file."""
-    result = asyncio.run(runs.read_report(run))
+@runs.command("report")
+def print_report(
+    run: RunId,
+    output: Annotated[Path | None, Option("--output", "-o", help="Write the report to a file instead.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Print the report of a run that is done."""
+    result = asyncio.run(read_report(run))
     if as_json:
-        show_json(**shown_result(result))
-    elif file is None:
+        show_json(**result.for_programs())
+    elif output is None:
         show_report(result.final_report, run_folder=result.folder)
-    if file is not None:
-        write_report(file, result.final_report, run_folder=result.folder)
+    if output is not None:
+        write_report(output, result.final_report, run_folder=result.folder)
 
 
-def shown_result(result: Result) -> dict[str, object]:
-    """Return a result as it is printed for programs."""
-    return {
-        "title": result.title,
-        "finalReport": result.final_report,
-        "learnings": list(result.learnings),
-        "sources": list(result.sources),
-        "images": [image.to_json() for image in result.images],
-        "isVerified": result.is_verified,
-        "isSearched": result.is_searched,
-    }
+@runs.command()
+def resume(
+    run: RunId, as_json: Json = False, events: Events = None, quiet: Quiet = False, verbose: Verbose = False
+) -> int:
+    """Go on with a run from where it stood; nothing that was paid for is done again."""
+    from deep_research.cli.research import output_of, resume_run
+
+    return resume_run(run, output=output_of(as_json, events, quiet, verbose))
 
 
-def print_plan(run: str) -> None:
+@runs.command()
+def retry(
+    run: RunId, as_json: Json = False, events: Events = None, quiet: Quiet = False, verbose: Verbose = False
+) -> int:
+    """Do the failed steps of a run again; what succeeded is kept."""
+    from deep_research.cli.research import output_of, resume_run
+
+    return resume_run(run, retry=True, output=output_of(as_json, events, quiet, verbose))
+
+
+@runs.command()
+def answer(
+    run: RunId,
+    text: Annotated[list[str], Argument(help="The answer.")],
+    as_json: Json = False,
+    events: Events = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> int:
+    """Answer a waiting run and go on with it; "focus: costs; noise" changes what it looks at, also while it works."""
+    from deep_research.cli.research import answer_run, output_of
+
+    return answer_run(run, " ".join(text), output=output_of(as_json, events, quiet, verbose))
+
+
+@runs.command()
+def plan(
+    run: RunId,
+    file: Annotated[
+        str | None, Option(metavar="FILE", help="Submit this edited plan and go on; - reads standard input.")
+    ] = None,
+    as_json: Json = False,
+    events: Events = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> int:
+    """Print the plan of a run as YAML, or submit an edited one for which it waits."""
+    if file is None:
+        _print_plan(run)
+        return 0
+    from deep_research.cli.research import output_of, submit_plan
+
+    return submit_plan(run, file, output=output_of(as_json, events, quiet, verbose))
+
+
+def _print_plan(run: str) -> None:
     """Print the plan that waits for approval, or the one that is followed, as text to edit."""
     from deep_research.pipeline.control import words_of
     from deep_research.pipeline.plan_text import plan_as_text, plan_of
@@ -123,16 +183,17 @@ def print_plan(run: str) -> None:
         row = await store.get_run(run)
         return row, await store.read_events(row.id)
 
-    row, events = with_store(look)
+    row, events = asyncio.run(with_store(look))
     plan = plan_of(row, events)
     if plan is None:
         raise UsageError(f"Run {row.id} has no plan yet; it is {row.status}.")
     show(plan_as_text(plan, head=words_of(row)("plan.file_head", run=row.id[:8])), end="")
 
 
-def cancel_run(run: str) -> None:
-    """Cancel a run, or ask its owner to stop."""
-    row = asyncio.run(runs.cancel_run(run))
+@runs.command()
+def cancel(run: RunId) -> None:
+    """Cancel a run; everything finished so far is kept."""
+    row = asyncio.run(cancel_run(run))
     if row.status == "cancelled":
         tell(f"Run {row.id} was cancelled; everything finished so far is kept.")
     elif row.cancel_requested:
@@ -141,15 +202,20 @@ def cancel_run(run: str) -> None:
         tell(f"Run {row.id} is {row.status}; there is nothing to cancel.")
 
 
-def delete_run(run: str, *, is_confirmed: bool, keep_files: bool) -> None:
-    """Delete a run and, unless `keep_files`, its folder."""
-    row = with_store(lambda store, _: store.get_run(run))
-    if not is_confirmed:
+@runs.command()
+def delete(
+    run: RunId,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
+    keep_files: Annotated[bool, Option("--keep-files", help="Leave the run folder alone.")] = False,
+) -> None:
+    """Delete a run, its journal, events and folder."""
+    row = asyncio.run(read_run(run))
+    if not yes:
         if not sys.stdin.isatty():
             raise UsageError(f"Deleting run {row.id} cannot be undone: say --yes.")
         typer.confirm(f"Delete run {row.id} and {row.folder}?", abort=True, err=True)
 
-    asyncio.run(runs.delete_run(row.id, keep_files=keep_files))
+    asyncio.run(delete_run(row.id, keep_files=keep_files))
     tell(f"Run {row.id} was deleted.")
 
 
@@ -165,8 +231,3 @@ def _summary(row: RunRow) -> dict[str, object]:
         "attempt": row.attempt,
         "epoch": row.epoch,
     }
-
-
-def with_store(work: Callable[[Store, Settings], Awaitable[T]]) -> T:
-    """Do work on the store of the current settings, and close it."""
-    return asyncio.run(runs.with_store(work))

@@ -7,7 +7,7 @@ from deep_research.errors import UsageError
 from deep_research.settings import load_settings
 
 
-def serve_mcp() -> None:
+def mcp() -> None:
     """Serve until the client closes the input; standard output carries nothing but the protocol."""
     if not find_spec("mcp"):
         raise UsageError("This needs an extra: pip install 'deep-research[mcp]'")

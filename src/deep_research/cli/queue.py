@@ -1,7 +1,12 @@
 """`queue …`: what the operator of servers and workers sees of runs that wait, and may do about them."""
 
 import asyncio
+from typing import Annotated
 
+import typer
+from typer import Argument, Option
+
+from deep_research.cli.options import Json
 from deep_research.cli.printing import show, show_json, tell
 from deep_research.errors import WrongState
 from deep_research.runs import with_store
@@ -10,9 +15,12 @@ from deep_research.service.run_queue import QueueFigures, read_figures
 from deep_research.settings import Settings, load_settings
 from deep_research.store.port import Store
 
+queue = typer.Typer()
 
-def print_status(*, as_json: bool) -> None:
-    """Print how the queue stands."""
+
+@queue.command("status")
+def show_status(as_json: Json = False) -> None:
+    """Show how many runs wait and are worked on, and for how long."""
 
     async def read(store: Store, settings: Settings) -> QueueFigures:
         return await read_figures(store, lease_s=settings.lease_s)
@@ -30,14 +38,18 @@ def print_status(*, as_json: bool) -> None:
         tell("Nothing new is taken up: deep-research queue drain --off")
 
 
-def set_draining(is_on: bool) -> None:
-    """Tell all workers whether to take up runs."""
-    asyncio.run(with_store(lambda store, _: store.set_draining(is_on)))
-    tell("Nothing new is taken up from now on; runs under way go on." if is_on else "Runs are taken up again.")
+@queue.command()
+def drain(off: Annotated[bool, Option("--off", help="Let them take up runs again.")] = False) -> None:
+    """Have all servers and workers take up nothing new; runs under way go on, new ones wait."""
+    asyncio.run(with_store(lambda store, _: store.set_draining(not off)))
+    tell("Runs are taken up again." if off else "Nothing new is taken up from now on; runs under way go on.")
 
 
-def retry_runs(runs: list[str]) -> None:
-    """Have runs tried again by whoever has room."""
+@queue.command()
+def retry(
+    runs: Annotated[list[str], Argument(metavar="RUN...", help="Ids of runs, or their first characters.")],
+) -> None:
+    """Have runs of a server that failed or were given up tried again."""
     asyncio.run(_retry(runs))
 
 

@@ -14,8 +14,7 @@ from typing import Any, Self, TextIO
 import typer
 
 from deep_research.cli.explain import in_words_of, keeping
-from deep_research.cli.history import shown_result, with_store
-from deep_research.cli.printing import json_line, show, show_json, show_report, tell, write_bytes
+from deep_research.cli.printing import json_line, set_up_logs, show, show_json, show_report, tell, write_bytes
 from deep_research.cli.progress import Display, display
 from deep_research.cli.run_page import cost_in_words, next_commands
 from deep_research.cli.terminal import ask_in_terminal, is_terminal
@@ -43,7 +42,7 @@ from deep_research.runner import (
     split_options,
     update_request,
 )
-from deep_research.runs import read_run
+from deep_research.runs import read_run, with_store
 from deep_research.settings import Settings, load_settings
 from deep_research.store.port import RunRow
 from deep_research.value import Json, JsonObject
@@ -70,9 +69,16 @@ class Output:
         return not (self.is_quiet or self.as_json or self.events == "-")
 
 
+def output_of(as_json: bool, events: str | None, quiet: bool, verbose: bool, file: Path | None = None) -> Output:
+    """Return where the result goes, and set up the log that is shown beside it."""
+    set_up_logs(is_verbose=verbose)
+    return Output(as_json, events, quiet, verbose, file)
+
+
 def ask_question(typed: Sequence[str], *, options: Mapping[str, Any], output: Output) -> int:
     """Start a run and stay with it; a question may be typed as several words."""
-    flags, fields = split_options(options)
+    context, docs = _given_context(options["context"]), _given_documents(options["docs"])
+    flags, fields = split_options({**options, "context": context, "docs": docs})
     settings = load_settings(**flags)
     if follow := options["follow"]:
         settings = settings_to_follow(asyncio.run(read_run(follow, settings=settings)).request, settings, flags)
@@ -103,14 +109,14 @@ def ask_question(typed: Sequence[str], *, options: Mapping[str, Any], output: Ou
         return _stay(processor, begin(), output=output)
 
 
-def given_documents(paths: Sequence[Path] | None) -> Path | None:
+def _given_documents(paths: Sequence[Path] | None) -> Path | None:
     """Return the one folder or file that was named; of several, nobody would notice which was left out."""
     if paths and len(paths) > 1:
         raise UsageError("--docs takes one folder or one file: put what belongs together into a folder.")
     return paths[0] if paths else None
 
 
-def given_context(context: str | None) -> str:
+def _given_context(context: str | None) -> str:
     """Return what was talked about before the question: as given, or from the file named after @."""
     return _read_text(context[1:]) if context and context.startswith("@") else context or ""
 
@@ -158,7 +164,7 @@ def answer_run(run: str, answer: str, *, output: Output) -> int:
     processor, row = _of(run)
     if row.status != "waiting" and (correction := correction_in(answer)) and correction.focus:
         focus = correction.focus
-        with_store(lambda store, _: change_focus(store, row, focus))
+        asyncio.run(with_store(lambda store, _: change_focus(store, row, focus)))
         tell(words_of(row)("shell.refocused"))
         return 0
     return _stay(processor, _answered(processor, row, answer), output=output)
@@ -195,7 +201,7 @@ def _processor(settings: Settings, wiring: str, words: Words) -> DeepResearchPro
 
 
 def _of(run: str, **changes: object) -> tuple[DeepResearchProcessor, RunRow]:
-    row = with_store(lambda store, _: store.get_run(run))
+    row = asyncio.run(read_run(run))
     words = words_of(row)
     with in_words_of(words):
         own = settings_of(row.request, load_settings()).with_changes(**changes)
@@ -251,7 +257,7 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, words: W
         show(unescape(told.partition(f"\n## {words('versions.still')}")[0]) + "\n")
     if output.as_json:
         changes = {"changes": _json_file(row, "changes.json")} if row.request.update else {}
-        show_json(**shown_result(result), run=run, **changes)
+        show_json(**result.for_programs(), run=run, **changes)
     elif output.file is not None:
         form = format_of(output.file) or "md"
         contents = await processor.contents(row, with_sources=FORMATS[form].needs_sources)

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import typer
+
 from deep_research.cli.printing import show, tell
 from deep_research.diagnosis import sandbox_state
 from deep_research.messages.words import words_in
@@ -9,17 +11,20 @@ from deep_research.sandbox.docker import Docker
 from deep_research.settings import load_settings
 
 EXIT_NONE = 70
+sandbox = typer.Typer()
 
 
+@sandbox.command("check")
 def check_sandbox() -> int:
-    """Start the sandbox, try to get out of it and draw in it, and say how that went; return 0 if it holds."""
+    """Start the sandbox, try to get out of it, draw in it, and say how that went."""
     is_usable, about = asyncio.run(sandbox_state(load_settings(), words_in("en")))
     (show if is_usable else tell)(about)
     return 0 if is_usable else EXIT_NONE
 
 
+@sandbox.command("build-image")
 def build_image() -> None:
-    """Make the image that Docker runs chart code in."""
+    """Build the image that Docker runs chart code in."""
     image = load_settings().sandbox_image
     tell(f"Building {image}; this takes some minutes …")
     asyncio.run(Docker(image).build())

@@ -1,12 +1,15 @@
 """`schedule …`: questions that are researched again and again. A running `deep-research serve` carries them out."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
+import typer
 from pydantic import ValidationError
+from typer import Argument, Option
 
+from deep_research.cli.options import Json
 from deep_research.cli.printing import show, show_json, tell
 from deep_research.errors import UsageError
 from deep_research.service.database import open_server_database
@@ -15,13 +18,28 @@ from deep_research.service.schedules import NewSchedule, Schedule, ScheduleChang
 from deep_research.settings import load_settings
 
 T = TypeVar("T")
+ScheduleId = Annotated[str, Argument(metavar="SCHEDULE", help="Id of the schedule, or its first characters.")]
 _BY_WHOM = "A running `deep-research serve` carries it out."
+schedule = typer.Typer()
 
 
-def add(given: Mapping[str, object], *, as_json: bool) -> None:
-    """Make a schedule."""
+@schedule.command()
+def add(
+    question: Annotated[str, Argument(metavar="QUESTION", help="What you want to know.")],
+    every: Annotated[str, Option(metavar="TIME", help="How often: 12h, 7d, 2w.")],
+    mode: Annotated[str, Option(metavar="MODE", help="update: the last report; ask: anew.")] = "update",
+    notify: Annotated[str, Option(metavar="WHEN", help="changes: where claims changed; always.")] = "changes",
+    webhook: Annotated[str, Option(metavar="URL", help="Web address that is told.")] = "",
+    email: Annotated[str, Option(metavar="ADDRESS", help="Mail address that is told.")] = "",
+    depth: Annotated[str | None, Option(metavar="DEPTH", help="quick, standard or deep.")] = None,
+    language: Annotated[str | None, Option(metavar="LANGUAGE", help="Language of the report.")] = None,
+    documents: Annotated[str | None, Option(metavar="ID", help="Collection of a server to search.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Have a question researched now and then again and again, by a running `deep-research serve`."""
+    given = {name: value for name, value in locals().items() if name != "as_json" and value is not None}
     try:
-        new = NewSchedule.model_validate({name: value for name, value in given.items() if value is not None})
+        new = NewSchedule.model_validate(given)
     except ValidationError as exc:
         problem = exc.errors(include_input=False, include_url=False)[0]
         fits = problem["msg"].removeprefix("Value error, ")
@@ -34,8 +52,9 @@ def add(given: Mapping[str, object], *, as_json: bool) -> None:
     tell(f"It is due now, and then every {made.every}. {_BY_WHOM}")
 
 
-def print_list(*, as_json: bool) -> None:
-    """Print all schedules."""
+@schedule.command("list")
+def list_schedules(as_json: Json = False) -> None:
+    """List schedules, the newest first."""
     schedules = _with(lambda schedules: schedules.list(LOCAL))
     if as_json:
         show_json(schedules=[each.to_json() for each in schedules])
@@ -48,9 +67,10 @@ def print_list(*, as_json: bool) -> None:
             show(f"          {each.note}")
 
 
-def print_one(schedule: str, *, as_json: bool) -> None:
-    """Print a schedule and whom it has told."""
-    each = _with(lambda schedules: schedules.get(schedule, LOCAL))
+@schedule.command("show")
+def show_schedule(id_: ScheduleId, as_json: Json = False) -> None:
+    """Show a schedule and its last notifications."""
+    each = _with(lambda schedules: schedules.get(id_, LOCAL))
     if as_json:
         show_json(schedule=each.to_json())
         return
@@ -74,21 +94,31 @@ def print_one(schedule: str, *, as_json: bool) -> None:
         show(f"{'told':<10} {delivery.kind} to {delivery.target}: {state}{again}")
 
 
-def pause(schedule: str, *, is_paused: bool) -> None:
-    """Let a schedule rest, or go on."""
-    each = _with(lambda schedules: schedules.change(schedule, ScheduleChange(is_paused=is_paused), LOCAL))
-    tell(f"Schedule {each.id[:8]} rests." if is_paused else f"Schedule {each.id[:8]}: {_next(each)}. {_BY_WHOM}")
+@schedule.command()
+def pause(id_: ScheduleId) -> None:
+    """Let a schedule rest."""
+    each = _with(lambda schedules: schedules.change(id_, ScheduleChange(is_paused=True), LOCAL))
+    tell(f"Schedule {each.id[:8]} rests.")
 
 
-def remove(schedule: str) -> None:
-    """Delete a schedule."""
-    _with(lambda schedules: schedules.remove(schedule, LOCAL))
+@schedule.command()
+def resume(id_: ScheduleId) -> None:
+    """Let a schedule go on."""
+    each = _with(lambda schedules: schedules.change(id_, ScheduleChange(is_paused=False), LOCAL))
+    tell(f"Schedule {each.id[:8]}: {_next(each)}. {_BY_WHOM}")
+
+
+@schedule.command()
+def remove(id_: ScheduleId) -> None:
+    """Delete a schedule; its runs stay."""
+    _with(lambda schedules: schedules.remove(id_, LOCAL))
     tell("The schedule is removed; its runs stay.")
 
 
-def run_now(schedule: str) -> None:
+@schedule.command()
+def run_now(id_: ScheduleId) -> None:
     """Have a schedule due now."""
-    each = _with(lambda schedules: schedules.run_now(schedule, LOCAL))
+    each = _with(lambda schedules: schedules.run_now(id_, LOCAL))
     tell(f"Schedule {each.id[:8]} is due now. {_BY_WHOM}")
 
 

@@ -6,6 +6,9 @@ import sys
 import threading
 from importlib.util import find_spec
 from math import ceil
+from typing import Annotated
+
+from typer import Option
 
 from deep_research.cli.printing import tell
 from deep_research.cli.worker import WorkerProcesses
@@ -13,7 +16,17 @@ from deep_research.errors import UsageError
 from deep_research.settings import load_settings
 
 
-def serve(*, host: str, port: int, with_browser: bool | None, workers: int | None) -> None:
+def serve(
+    host: Annotated[str, Option(help="Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, Option(min=0, max=65535, help="Port to listen at; 0 takes a free one.")] = 8700,
+    with_browser: Annotated[
+        bool | None, Option("--open/--no-open", help="Open the page in a browser; by default, at a terminal.")
+    ] = None,
+    workers: Annotated[
+        int | None,
+        Option(min=0, help="Processes beside this one that work on runs; 0 leaves them to other hosts' workers."),
+    ] = None,
+) -> None:
     """Serve until stopped; runs that were under way go on when it is started again.
 
     A browser is opened where that is wanted, and by default where somebody sits at a terminal and has one. Where a

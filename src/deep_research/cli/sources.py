@@ -2,7 +2,12 @@
 
 import asyncio
 import time
+from typing import Annotated
 
+import typer
+from typer import Argument, Option
+
+from deep_research.cli.options import Json
 from deep_research.cli.printing import counted, show, show_json, tell
 from deep_research.errors import CallFailed, UsageError
 from deep_research.masking import masked, masked_data
@@ -21,10 +26,12 @@ from deep_research.wiring.search import (
 
 EXIT_SILENT = 70
 _SHOWN_HITS = 5
+sources = typer.Typer()
 
 
-def print_sources(*, as_json: bool) -> None:
-    """Print every source, whether it is used, and what it lacks."""
+@sources.command("list")
+def list_sources(as_json: Json = False) -> None:
+    """List every source of the web: which are asked, and what the others lack."""
     settings = load_settings()
     used = chosen_engines(settings)
     entries = [_entry(spec, settings, is_used=spec.name in used) for spec in known_engines(settings).values()]
@@ -54,8 +61,13 @@ def _entry(spec: EngineSpec, settings: Settings, *, is_used: bool) -> JsonObject
     }
 
 
-def try_source(name: str, query: str, *, as_json: bool) -> int:
-    """Ask one source, past the cache, and print what it answers; return 0 if it does."""
+@sources.command("test")
+def try_source(
+    name: Annotated[str, Argument(metavar="NAME", help="Name of the source, as the list shows it.")],
+    query: Annotated[str, Option("--query", "-q", metavar="TEXT", help="What to search for.")] = "heat pump",
+    as_json: Json = False,
+) -> int:
+    """Ask one source and show what it answers."""
     settings = load_settings()
     specs = known_engines(settings)
     spec = specs.get(name.strip().lower())

@@ -5,77 +5,76 @@ import getpass
 import sys
 from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, TypeVar, cast
 
+import typer
+from typer import Argument, Option
+
+from deep_research.cli.options import Json
 from deep_research.cli.printing import show, show_json, tell
 from deep_research.errors import UsageError
 from deep_research.events import UNFINISHED
 from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import cancel_run
+from deep_research.runs import with_store
 from deep_research.service.audit_log import AuditLog
 from deep_research.service.database import open_server_database
 from deep_research.service.durations import duration_of
 from deep_research.service.identity import LOCAL_USER, SCOPES, Scope
 from deep_research.settings import Settings, load_settings
-from deep_research.store.port import RunChoice
-from deep_research.wiring import open_store
+from deep_research.store.port import RunChoice, Store
 
 if TYPE_CHECKING:
     from deep_research.service.accounts import Accounts
 
 T = TypeVar("T")
 _MAX_RUNS = 10_000
+UserName = Annotated[str, Argument(metavar="NAME", help="Name of the user.")]
+RunsAtOnce = Annotated[int | None, Option(min=-1, help="Most unfinished runs at a time.")]
+RunsADay = Annotated[int | None, Option(min=-1, help="Most runs that are started in a day.")]
+UsdAMonth = Annotated[float | None, Option(min=-1, help="Most money in a month, in US dollars.")]
+QueriesADay = Annotated[int | None, Option(min=-1, help="Most search queries in a day.")]
+users = typer.Typer()
 
 
-def add_user(name: str, *, is_admin: bool, take_over: bool, limits: dict[str, float | None]) -> None:
-    """Add a user; with `take_over`, what was made while there were no accounts becomes theirs."""
+@users.command("add")
+def add_user(
+    name: UserName,
+    admin: Annotated[bool, Option("--admin", help="May see settings and metrics.")] = False,
+    take_over: Annotated[
+        bool, Option("--take-over", help="Gets the runs and documents that were made on the page without accounts.")
+    ] = False,
+    runs_at_once: RunsAtOnce = None,
+    runs_a_day: RunsADay = None,
+    usd_a_month: UsdAMonth = None,
+    queries_a_day: QueriesADay = None,
+) -> None:
+    """Add a user; the password is asked for, or read from standard input."""
     from deep_research.service.accounts import Limits
 
     password = _new_password()
 
     async def add(accounts: "Accounts", settings: Settings) -> None:
         before = LOCAL_USER if take_over else ""
-        account = await accounts.add(
-            name, password, is_admin=is_admin, limits=Limits.model_validate(_without_none(limits)), take_over=before
-        )
+        limits = Limits.model_validate(_limits(runs_at_once, runs_a_day, usd_a_month, queries_a_day))
+        account = await accounts.add(name, password, is_admin=admin, limits=limits, take_over=before)
         if take_over:
-            store = open_store(settings)
-            try:
-                await store.give_runs(before=LOCAL_USER, after=account.id)
-            finally:
-                await store.close()
+            await with_store(lambda store, _: store.give_runs(before=LOCAL_USER, after=account.id), settings)
 
     _with_accounts(add)
     tell(f"Added {name}. The server now asks everybody to sign in, also one that is running.")
 
 
-def change_limits(name: str, limits: dict[str, float | None]) -> None:
-    """Change some limits of a user, and leave the others as they are."""
-    from deep_research.service.accounts import Limits
-
-    async def change(accounts: "Accounts", _: Settings) -> None:
-        kept = (await accounts.named(name)).limits.model_dump()
-        given = {limit: value for limit, value in limits.items() if value is not None}
-        await accounts.set_limits(name, Limits.model_validate(_without_none(kept | given)))
-
-    _with_accounts(change)
-
-
-def change_password(name: str) -> None:
-    """Give a user a new password; every sign-in of theirs ends."""
-    password = _new_password()
-    _with_accounts(lambda accounts, _: accounts.set_password(name, password))
-
-
-def print_users(*, as_json: bool) -> None:
-    """Print users with their limits and tokens."""
+@users.command("list")
+def list_users(as_json: Json = False) -> None:
+    """List users with their limits and tokens."""
 
     async def read(accounts: "Accounts", _: Settings) -> None:
-        users, tokens = await accounts.all(), await accounts.tokens()
+        known, tokens = await accounts.all(), await accounts.tokens()
         if as_json:
-            show_json(users=[user.to_json() for user in users], tokens=[token.to_json() for token in tokens])
+            show_json(users=[user.to_json() for user in known], tokens=[token.to_json() for token in tokens])
             return
-        for user in users:
+        for user in known:
             limits = [f"{name}={value:g}" for name, value in user.limits if value is not None]
             show(" ".join([user.name, *(["(admin)"] if user.is_admin else []), *limits]))
             for token in tokens:
@@ -83,19 +82,21 @@ def print_users(*, as_json: bool) -> None:
                     until = f"until {token.expires_at:%Y-%m-%d}" if token.expires_at else "for good"
                     used = f"used {token.last_used_at:%Y-%m-%d %H:%M}" if token.last_used_at else "never used"
                     show(f"  token {token.id} {token.name} ({', '.join(token.scopes)}; {until}; {used})")
-        if not users:
+        if not known:
             show("There are no users: whoever sits at this machine may do everything. deep-research users add NAME")
 
     _with_accounts(read)
 
 
-def remove_user(name: str) -> None:
-    """Remove a user and cancel their unfinished runs; reports and documents stay for whoever runs the machine."""
+@users.command("remove")
+def remove_user(name: UserName) -> None:
+    """Remove a user; their unfinished runs are cancelled."""
+    # Reports and documents stay for whoever runs the machine.
 
     async def remove(accounts: "Accounts", settings: Settings) -> int:
         account = await accounts.remove(name)
-        store = open_store(settings)
-        try:
+
+        async def cancel(store: Store, settings: Settings) -> int:
             rows = [
                 row
                 for status in UNFINISHED
@@ -103,16 +104,50 @@ def remove_user(name: str) -> None:
             ]
             for row in rows:
                 await cancel_run(store, row, clock=SystemClock(), lease_s=settings.lease_s)
-        finally:
-            await store.close()
-        return len(rows)
+            return len(rows)
+
+        return await with_store(cancel, settings)
 
     cancelled = _with_accounts(remove)
     tell(f"Removed {name}; {cancelled} unfinished runs are cancelled. deep-research runs list shows what stays.")
 
 
-def make_token(name: str, *, scopes: str, label: str, expires: str | None) -> None:
-    """Print a new token, this once."""
+@users.command("password")
+def change_password(name: UserName) -> None:
+    """Give a user a new password, and sign them out everywhere."""
+    password = _new_password()
+    _with_accounts(lambda accounts, _: accounts.set_password(name, password))
+
+
+@users.command("limits")
+def change_limits(
+    name: UserName,
+    runs_at_once: RunsAtOnce = None,
+    runs_a_day: RunsADay = None,
+    usd_a_month: UsdAMonth = None,
+    queries_a_day: QueriesADay = None,
+) -> None:
+    """Change what a user may use; -1 takes a limit away."""
+    from deep_research.service.accounts import Limits
+
+    async def change(accounts: "Accounts", _: Settings) -> None:
+        kept = (await accounts.named(name)).limits.model_dump()
+        given = _limits(runs_at_once, runs_a_day, usd_a_month, queries_a_day)
+        await accounts.set_limits(name, Limits.model_validate(kept | given))
+
+    _with_accounts(change)
+
+
+@users.command("token")
+def make_token(
+    name: UserName,
+    scopes: Annotated[
+        str, Option(metavar="LIST", help="What it may do: read, research, documents, admin.")
+    ] = "read,research,documents",
+    label: Annotated[str, Option(metavar="TEXT", help="What it is for.")] = "",
+    expires: Annotated[str | None, Option(metavar="TIME", help="When it ends: 12h, 30d, 2w.")] = None,
+) -> None:
+    """Make a token for programs, and print it once."""
     given = [scope.strip() for scope in scopes.split(",") if scope.strip()]
     if unknown := set(given) - set(SCOPES):
         raise UsageError(f"There is no scope {', '.join(sorted(unknown))}; there are {', '.join(SCOPES)}.")
@@ -129,13 +164,20 @@ def make_token(name: str, *, scopes: str, label: str, expires: str | None) -> No
     tell("Keep it: it is shown this once.")
 
 
-def revoke_token(token: str) -> None:
+@users.command("revoke")
+def revoke_token(
+    token: Annotated[str, Argument(metavar="TOKEN", help="Id of the token, as the list shows it.")],
+) -> None:
     """Make a token worthless."""
     _with_accounts(lambda accounts, _: accounts.revoke_token(token))
 
 
-def print_log(*, limit: int, as_json: bool) -> None:
-    """Print what was done on the server, the newest last."""
+@users.command("log")
+def show_log(
+    limit: Annotated[int, Option(min=1, help="How many entries.")] = 100,
+    as_json: Json = False,
+) -> None:
+    """Show who did what on the server, the newest last."""
 
     async def read(accounts: "Accounts", _: Settings) -> None:
         names = {user.id: user.name for user in await accounts.all()} | {"": "-"}
@@ -152,9 +194,10 @@ def print_log(*, limit: int, as_json: bool) -> None:
     _with_accounts(read)
 
 
-def _without_none(limits: dict[str, float | None]) -> dict[str, float | None]:
-    """Return limits in which -1, which stands for none, is None."""
-    return {limit: None if value == -1 else value for limit, value in limits.items()}
+def _limits(at_once: int | None, a_day: int | None, usd: float | None, queries: int | None) -> dict[str, float | None]:
+    """Return the limits that were given; -1, which stands for none, is None."""
+    limits = {"runs_at_once": at_once, "runs_a_day": a_day, "usd_a_month": usd, "queries_a_day": queries}
+    return {limit: None if value == -1 else value for limit, value in limits.items() if value is not None}
 
 
 def _new_password() -> str:

@@ -2,19 +2,42 @@
 
 import asyncio
 from pathlib import Path
+from typing import Annotated
 
-from deep_research import runner, runs
+from typer import Argument, Option
+
+from deep_research import runs
+from deep_research.cli.check import EXIT_NOT_VERIFIED
+from deep_research.cli.options import Events, Json, Quiet, RunId, Verbose
 from deep_research.cli.printing import counted, show, show_json, tell, write_bytes
-from deep_research.cli.research import EXIT_NOT_VERIFIED
 from deep_research.export.changes import changes_as_html, changes_as_markdown
 from deep_research.messages.words import words_in
 from deep_research.report.escaping import unescape
 from deep_research.verify.changes import compare_reports
 
 
-def replay_run(run: str, folder: Path | None) -> int:
+def update(
+    run: RunId,
+    output: Annotated[Path | None, Option("--output", "-o", help="Write the new report to a file instead.")] = None,
+    as_json: Json = False,
+    events: Events = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> int:
+    """Start a run that brings another one up to date, and stay with it."""
+    from deep_research.cli.research import output_of, update_run
+
+    return update_run(run, output=output_of(as_json, events, quiet, verbose, output))
+
+
+def replay(
+    run: RunId,
+    output: Annotated[Path | None, Option("--output", "-o", metavar="FOLDER", help="Keep the files here.")] = None,
+) -> int:
     """Replay a run and print whether it came out the same."""
-    replayed = asyncio.run(runner.replay_run(run, folder=folder))
+    from deep_research import runner
+
+    replayed = asyncio.run(runner.replay_run(run, folder=output))
     row, now = replayed.row, runner.code_version()
     if row.code_version != now:
         tell(f"Run {row.id[:8]} was made by version {row.code_version}; this is {now}, and may come to something else.")
@@ -23,8 +46,8 @@ def replay_run(run: str, folder: Path | None) -> int:
             show(f"{each.file}: {'only the replay has it' if each.now else 'the replay does not have it'}")
         else:
             show(f"{each.file}, line {each.line}:\n  - {each.before}\n  + {each.now}")
-    if folder is not None:
-        tell(f"The replayed files are in {folder}")
+    if output is not None:
+        tell(f"The replayed files are in {output}")
     if replayed.differences:
         show(f"{len(replayed.differences)} of {counted(len(replayed.files), 'file')} differ.")
         return EXIT_NOT_VERIFIED
@@ -32,7 +55,12 @@ def replay_run(run: str, folder: Path | None) -> int:
     return 0
 
 
-def print_differences(run: str, other: str, *, html: Path | None, as_json: bool) -> None:
+def diff(
+    run: RunId,
+    other: Annotated[str, Argument(metavar="RUN", help="The run to compare it with.")],
+    html: Annotated[Path | None, Option("--html", metavar="FILE", help="Write it as a page instead.")] = None,
+    as_json: Json = False,
+) -> None:
     """Compare the reports of two runs."""
     before, after = (asyncio.run(runs.read_contents(each)).edition for each in (run, other))
     changes, words = compare_reports(before, after), words_in(after.language)

@@ -10,7 +10,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
 
 from deep_research.cli.printing import set_up_logs, tell
 from deep_research.errors import UsageError
@@ -26,7 +28,16 @@ _LOOK_S = 0.2
 _MAX_STOP_S = 40.0
 
 
-def run_workers(*, processes: int, at_once: int | None, metrics_port: int | None, metrics_host: str) -> None:
+def worker(
+    processes: Annotated[int, Option(min=1, help="Processes that work on runs.")] = 1,
+    at_once: Annotated[
+        int | None, Option(min=1, help="Most runs at once of each; by default, that of servers.")
+    ] = None,
+    metrics_port: Annotated[
+        int | None, Option(min=1, max=65535, help="Port for the figures of its runs, for Prometheus; none by default.")
+    ] = None,
+    metrics_host: Annotated[str, Option(help="Address for it; whoever reaches it needs no token.")] = "127.0.0.1",
+) -> None:
     """Drive runs of the shared queue until stopped; several processes are started again where one is lost.
 
     Where a port is given, figures of what the runs use can be read there.

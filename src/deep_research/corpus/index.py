@@ -65,11 +65,11 @@ class IndexSession(Protocol):
 
     def one(self, query: str, **values: Column) -> Row | None:
         """Return the first row of a named query, if there is one."""
-        ...
+        return next(iter(self.rows(query, **values)), None)
 
     def required_row(self, query: str, **values: Column) -> Row:
         """Return the row of a query that always has one: a count, or what was listed in the same transaction."""
-        ...
+        return self.rows(query, **values)[0]
 
     def run(self, query: str, **values: Column) -> None:
         """Send a statement."""
@@ -109,7 +109,8 @@ class IndexSession(Protocol):
 
     def terms_like(self, first: str, *, least: int, most: int) -> list[str]:
         """Return the terms of a folder that begin with a letter and have so many of them."""
-        ...
+        rows = self.rows("terms_like", first=first, next=chr(ord(first) + 1), least=least, most=most)
+        return [row["term"] for row in rows]
 
 
 class Index(Protocol):

@@ -35,7 +35,7 @@ _MAX_TERM_CHARS = 200
 _LEASE_S = 10.0
 
 
-class PostgresIndexSession:
+class PostgresIndexSession(IndexSession):
     """One transaction."""
 
     def __init__(self, records: Records, folder: int = 0) -> None:
@@ -44,12 +44,6 @@ class PostgresIndexSession:
 
     def rows(self, query: str, **values: Column) -> list[Row]:
         return self._records.all(query, **self._own(values))
-
-    def one(self, query: str, **values: Column) -> Row | None:
-        return next(iter(self.rows(query, **values)), None)
-
-    def required_row(self, query: str, **values: Column) -> Row:
-        return self.rows(query, **values)[0]
 
     def run(self, query: str, **values: Column) -> None:
         self._records.run(query, **self._own(values))
@@ -115,10 +109,6 @@ class PostgresIndexSession:
         average = state["terms"] / max(1, state["passages"])
         rows = self.rows("best", asked=json.dumps(listed), average=average or 1.0, limit=limit)
         return [Scored(row["id"], row["score"]) for row in rows]
-
-    def terms_like(self, first: str, *, least: int, most: int) -> list[str]:
-        rows = self.rows("terms_like", first=first, next=chr(ord(first) + 1), least=least, most=most)
-        return [row["term"] for row in rows]
 
     def _own(self, values: Mapping[str, Column]) -> dict[str, Column]:
         given: dict[str, Column] = {"folder": self.folder, "maker": maker()}

@@ -30,7 +30,7 @@ class _NotAnIndex(Exception):
     """The file is a database of something else."""
 
 
-class SqliteIndexSession:
+class SqliteIndexSession(IndexSession):
     """One transaction of the file."""
 
     def __init__(self, connection: sqlite3.Connection, folder: int = 0) -> None:
@@ -91,10 +91,6 @@ class SqliteIndexSession:
         either = [*map(_quoted, wanted.terms), *(f"({_quoted(one)} AND {_quoted(two)})" for one, two in wanted.pairs)]
         rows = self._sent("best", {"match": " OR ".join(either), "limit": limit})
         return [Scored(number, -cost) for number, cost in rows]
-
-    def terms_like(self, first: str, *, least: int, most: int) -> list[str]:
-        rows = self.rows("terms_like", first=first, next=chr(ord(first) + 1), least=least, most=most)
-        return [row["term"] for row in rows]
 
     def _sent(self, query: str, values: Mapping[str, Column]) -> sqlite3.Cursor:
         return self._connection.execute(self._statement(query), {"folder": self.folder, **values})
@@ -219,7 +215,8 @@ def _prepare(connection: sqlite3.Connection) -> None:
             connection.execute(f'DROP TABLE "{row["name"]}"')
         for row in session.rows("tables"):
             connection.execute(f'DROP TABLE "{row["name"]}"')
-        for statement in _resource("schema.sql").split(";\n"):
+        schema = files("deep_research.corpus").joinpath("schema.sql").read_text(encoding="utf-8")
+        for statement in schema.split(";\n"):
             connection.execute(statement)
         session.run("sign", code=maker())
 
@@ -233,7 +230,3 @@ def _is_ours(session: SqliteIndexSession) -> bool:
             raise
         return False
     return row is not None and row["code"] == maker()
-
-
-def _resource(name: str) -> str:
-    return files("deep_research.corpus").joinpath(name).read_text(encoding="utf-8")

@@ -69,19 +69,19 @@ async def research(given: ResearchArguments, caller: Caller) -> ToolResult:
         budget=Budget(usd=given.budget_usd),
     )
     row = await caller.service.create(new, caller.who)
-    return await _state(await _waited(row, given.wait_seconds, caller), caller)
+    return await _state_after(row, given.wait_seconds, caller)
 
 
 async def research_status(given: StatusArguments, caller: Caller) -> ToolResult:
     """Wait for a run and say where it stands."""
     row = await caller.service.get(given.run, caller.who)
-    return await _state(await _waited(row, given.wait_seconds, caller), caller)
+    return await _state_after(row, given.wait_seconds, caller)
 
 
 async def answer(given: AnswerArguments, caller: Caller) -> ToolResult:
     """Answer what a run asks, and wait for it."""
     row = await caller.service.answer(given.run, given.answer, caller.who)
-    return await _state(await _waited(row, given.wait_seconds, caller), caller)
+    return await _state_after(row, given.wait_seconds, caller)
 
 
 async def cancel(given: CancelArguments, caller: Caller) -> ToolResult:
@@ -125,8 +125,8 @@ async def fetch(given: FetchArguments, caller: Caller) -> ToolResult:
     return ToolResult(item.model_dump_json(), item)
 
 
-async def _waited(row: RunRow, seconds: float, caller: Caller) -> RunRow:
-    """Wait until a run ends or asks something, at most so long, and tell what it does meanwhile."""
+async def _state_after(row: RunRow, seconds: float, caller: Caller) -> ToolResult:
+    """Wait until a run ends or asks something, at most so long, tell what it does meanwhile, and return its state."""
     lines = ProgressLines(words_of(row), is_verbose=True)
     # What was told to an earlier call is not told again.
     begun = row.created_at if row.status == "created" else datetime.now(UTC)
@@ -143,7 +143,7 @@ async def _waited(row: RunRow, seconds: float, caller: Caller) -> RunRow:
                         await caller.tell(line.text.strip())
                 if event.data.get("status") == "waiting" and await _asks(row, caller):
                     break
-    return await caller.service.get(row.id, caller.who)
+    return await _state(await caller.service.get(row.id, caller.who), caller)
 
 
 async def _asks(row: RunRow, caller: Caller) -> bool:

@@ -1,6 +1,6 @@
 """Copies of one text on several sites are one origin: what they share is cited once, from the one that stands first."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from deep_research.evidence.passage import Evidence
 from deep_research.in_thread import in_thread
@@ -9,15 +9,14 @@ from deep_research.sources.origins import OriginText, group_origins
 from deep_research.text.folding import to_simplified
 
 
-async def find_copies(records: RunRecords, *, among: Collection[str] | None = None) -> dict[str, str]:
+async def find_copies(records: RunRecords) -> dict[str, str]:
     """Return each page of the web that repeats another, with the one that it repeats, over all that the run has read.
 
-    Of a user's own documents, the index keeps copies apart already. `among` names the documents to look at.
+    Of a user's own documents, the index keeps copies apart already.
     """
     texts: dict[str, OriginText] = {}
     for address, document in (await records.store.list_addresses(records.run)).items():
-        is_wanted = document not in texts and (among is None or document in among)
-        if is_wanted and address.startswith(("http://", "https://")):
+        if document not in texts and address.startswith(("http://", "https://")):
             read = await records.document(document)
             texts[document] = OriginText(text=read.text, published=read.published, address=address)
     leaders = await in_thread(group_origins, texts) if len(texts) > 1 else {}

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from deep_research.errors import CannotWrite
 from deep_research.in_thread import in_thread
-from deep_research.private_files import make_folder, opener
+from deep_research.private_files import make_folder, write_durably
 from deep_research.store.port import Claim, RunRow, Store
 from deep_research.value import canonical_json, json_of
 
@@ -49,7 +49,7 @@ class RunFolder:
                 _make_folders(self.path, target.parent)
             else:
                 make_folder(target.parent, ours=_OF_RUNS)
-            _write(temporary, raw)
+            write_durably(temporary, raw)
             await self.store.while_owner(self.claim, lambda: os.replace(temporary, target))  # noqa: PTH105 - returns None
         except OSError as exc:
             raise CannotWrite(
@@ -91,7 +91,7 @@ def _restore(folder: Path, files: Mapping[str, bytes]) -> None:
             target = folder / name
             _make_folders(folder, target.parent)
             temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-            _write(temporary, files[name])
+            write_durably(temporary, files[name])
             temporary.replace(target)
     except OSError as exc:
         raise CannotWrite(f"Cannot write {folder}: {exc.strerror}. Free some space or choose another folder.") from exc
@@ -102,13 +102,6 @@ def _make_folders(folder: Path, inner: Path) -> None:
     make_folder(folder.parent, ours=_OF_RUNS)
     for own in dict.fromkeys((folder, inner)):
         make_folder(own, ours=_ANYTHING)
-
-
-def _write(path: Path, raw: bytes) -> None:
-    with open(path, "wb", opener=opener) as file:
-        file.write(raw)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def folder_of(logs: Path, run: str, created_at: datetime) -> Path:

@@ -268,9 +268,13 @@ class Journal:
     async def _failed(self, started: JournalRow, failure: CallFailed, *, state: str = "failed") -> CallFailed:
         """Put a failure on record and return it, with the key of its call."""
         failure.call_key = started.key
-        error = {"name": type(failure).__name__, "detail": str(failure), "category": str(failure.category)}
-        if waits := getattr(failure, "retry_after_s", None):
-            error["retry_after_s"] = waits
+        error: dict[str, Json] = {
+            "name": type(failure).__name__,
+            "detail": str(failure),
+            "category": str(failure.category),
+        }
+        if failure.retry_after_s:
+            error["retry_after_s"] = failure.retry_after_s
         await self._end(started, state=state, spend=failure.spend, error=error)
         return failure
 

@@ -301,7 +301,7 @@ class JournalledModel:
 
     async def _wait(self, failure: NetworkError | ModelError, number: int) -> bool:
         """Wait before the next try of the same model; say whether there is one."""
-        asked_s = failure.retry_after_s or 0.0 if isinstance(failure, ModelBusy) else 0.0
+        asked_s = failure.retry_after_s or 0.0
         may_pass = isinstance(failure, NetworkError | ModelBusy) and asked_s <= LONGEST_WAIT_S
         if number + 1 >= self.tries or not may_pass:
             return False

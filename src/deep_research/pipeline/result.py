@@ -23,6 +23,18 @@ class Result(Value):
     run: str
     folder: str
 
+    def for_programs(self) -> dict[str, object]:
+        """Return the result as the command line prints it for programs."""
+        return {
+            "title": self.title,
+            "finalReport": self.final_report,
+            "learnings": list(self.learnings),
+            "sources": list(self.sources),
+            "images": [image.to_json() for image in self.images],
+            "isVerified": self.is_verified,
+            "isSearched": self.is_searched,
+        }
+
 
 async def result_of(row: RunRow, store: Store) -> Result:
     """Return the report of a run that is done."""

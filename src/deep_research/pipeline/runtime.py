@@ -123,7 +123,7 @@ class AgentRuntime:
         self._borrowers = 0
 
     @asynccontextmanager
-    async def _store(self) -> AsyncIterator[Store]:
+    async def store(self) -> AsyncIterator[Store]:
         """Lend the store; all runs of this process share one, so that what they write at once is one wait."""
         store = self._open = self._open or self._adapters.open_store()
         self._borrowers += 1
@@ -145,7 +145,7 @@ class AgentRuntime:
         if request.budget.usd is not None and unpriced:
             raise ConfigurationError().with_message("fault.no_price", models=", ".join(unpriced))
         if request.follow:
-            async with self._store() as store:
+            async with self.store() as store:
                 request = request_following(request, await store.get_run(request.follow))
         elif request.add:
             raise UsageError().with_message("fault.add_alone")
@@ -161,7 +161,7 @@ class AgentRuntime:
             code_version=self._code_version,
             user=user,
         )
-        async with self._store() as store:
+        async with self.store() as store:
             await store.create_run(row)
         return row
 
@@ -189,12 +189,12 @@ class AgentRuntime:
 
     async def answer(self, run: str, answer: Json) -> None:
         """Answer the question that a run waits for; the first answer stands."""
-        async with self._store() as store:
+        async with self.store() as store:
             await answer_run(store, await store.get_run(run), answer)
 
     async def cancel(self, run: str) -> RunRow:
         """Cancel a run, or ask the process that holds it to stop."""
-        async with self._store() as store:
+        async with self.store() as store:
             row = await store.get_run(run)
             return await cancel_run(store, row, clock=self._adapters.clock, lease_s=self._adapters.lease_s)
 
@@ -207,7 +207,7 @@ class AgentRuntime:
         session = _Session()
         self._sessions.add(session)
         try:
-            async with self._store() as store:
+            async with self.store() as store:
                 row = await store.get_run(run)
                 retry = retry or row.retry_requested
                 if not retry and not await _needs_work(store, row):
@@ -457,24 +457,15 @@ class DeepResearchProcessor:
 
     async def with_files(self, row: RunRow) -> RunRow:
         """Return a run whose folder is on this host."""
-        store = self.adapters.open_store()
-        try:
+        async with self.runtime.store() as store:
             return await with_files(row, store, self.adapters.logs)
-        finally:
-            await store.close()
 
     async def contents(self, row: RunRow, *, with_sources: bool = False) -> Contents:
         """Return the report of a run that is done in parts, for an export."""
-        store = self.adapters.open_store()
-        try:
+        async with self.runtime.store() as store:
             return await contents_of(row, store, with_sources=with_sources)
-        finally:
-            await store.close()
 
     async def result(self, row: RunRow) -> Result:
         """Return the report of a run that is done."""
-        store = self.adapters.open_store()
-        try:
+        async with self.runtime.store() as store:
             return await result_of(row, store)
-        finally:
-            await store.close()

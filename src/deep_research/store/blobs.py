@@ -6,14 +6,13 @@ the same content again at that moment writes an object of its own. A process tha
 object that no row names; it takes room and does no harm.
 """
 
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
 
 from deep_research.errors import CannotWrite, StoreLocked
-from deep_research.private_files import make_folder, opener
+from deep_research.private_files import make_folder, write_durably
 
 
 class BlobStorage(Protocol):
@@ -48,10 +47,7 @@ class FolderBlobs:
         temporary = target.with_name(f".{target.name}.tmp")
         try:
             make_folder(target.parent)
-            with open(temporary, "wb", opener=opener) as file:
-                file.write(raw)
-                file.flush()
-                os.fsync(file.fileno())
+            write_durably(temporary, raw)
             temporary.replace(target)
         except OSError as exc:
             with suppress(OSError):

@@ -91,7 +91,7 @@ def _migrations(package: str) -> dict[int, str]:
     return load_scripts(package, "migrations_postgres")
 
 
-class PostgresSession:
+class PostgresSession(Session):
     """One transaction, which has begun, or does so with the first query."""
 
     trusts_indexes = True
@@ -109,10 +109,6 @@ class PostgresSession:
     def all(self, query: str, **values: Column) -> list[Row]:
         with _our_errors(self._place, self._connection):
             return list(self._execute(query, values).fetchall())
-
-    def one(self, query: str, **values: Column) -> Row | None:
-        rows = self.all(query, **values)
-        return rows[0] if rows else None
 
     def run(self, query: str, **values: Column) -> int:
         with _our_errors(self._place, self._connection):

@@ -40,7 +40,7 @@ class Session(Protocol):
 
     def one(self, query: str, **values: Column) -> Row | None:
         """Return the first row of a query, if there is one."""
-        ...
+        return next(iter(self.all(query, **values)), None)
 
     def run(self, query: str, **values: Column) -> int:
         """Send a statement and return how many rows it changed."""

@@ -38,7 +38,7 @@ T = TypeVar("T")
 _RETRY_PAUSE_S = 0.01
 
 
-class SqliteSession:
+class SqliteSession(Session):
     """One transaction of a file."""
 
     trusts_indexes = False
@@ -55,10 +55,6 @@ class SqliteSession:
     def all(self, query: str, **values: Column) -> list[Row]:
         with our_errors(self._path):
             return list(self._connection.execute(self._queries[query], values).fetchall())
-
-    def one(self, query: str, **values: Column) -> Row | None:
-        rows = self.all(query, **values)
-        return rows[0] if rows else None
 
     def run(self, query: str, **values: Column) -> int:
         with our_errors(self._path):

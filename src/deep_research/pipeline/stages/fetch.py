@@ -51,8 +51,8 @@ async def from_page(hit: Hit, context: StageContext) -> tuple[Document, str]:
     if context.fetcher is None:
         raise SourceError(f"{hit.address} was found, but nothing here can fetch it.")
     page = await context.fetcher.fetch(hit.address)
-    reader = _read_once if len(page.raw) <= _REMEMBERED_BYTES else _read
-    reading = await in_thread(reader, page.raw, page.address, page.media_type)
+    reader = _read_once if len(page.raw) <= _REMEMBERED_BYTES else read
+    reading = await in_thread(reader, page.raw, name=page.address, media_type=page.media_type)
     title, published = reading.title or page.title or hit.title, reading.published or page.published or hit.published
     document = _document(reading, page.raw, title=title or hit.address, published=published, media_type=page.media_type)
     return document, page.address
@@ -60,7 +60,7 @@ async def from_page(hit: Hit, context: StageContext) -> tuple[Document, str]:
 
 async def _from_delivered(hit: Hit, delivered: Delivered, context: StageContext) -> Document:
     raw = delivered.text.encode()
-    reading = await in_thread(_read, raw, "", "text/plain")
+    reading = await in_thread(read, raw, name="", media_type="text/plain")
     await context.run.store.put_blob(context.run.claim, raw)
     document = _document(reading, raw, title=hit.title, published=hit.published, media_type="text/plain")
     # Its lines are nobody's but the service's.
@@ -84,12 +84,8 @@ def _document(reading: Reading, raw: bytes, *, title: str, published: str, media
     )
 
 
-def _read(raw: bytes, name: str, media_type: str) -> Reading:
-    return read(raw, name=name, media_type=media_type)
-
-
 # Sections find the same pages, and so do runs of one process.
-_read_once = lru_cache(maxsize=32)(_read)
+_read_once = lru_cache(maxsize=32)(read)
 
 
 def _check_date(document: Document, address: str, request: ResearchRequest) -> None:

@@ -29,12 +29,12 @@ def file_name(title: str, ending: str) -> str:
     return f"{stem}.{ending}" if ending else stem
 
 
-def disposition(name: str, *, kind: str = "attachment") -> str:
+def disposition(name: str) -> str:
     """Return the header that names a file (RFC 6266): its full name, and one in ASCII for old clients."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     stem, dot, ending = plain.rpartition(".")
     known = re.sub(r"[^\w .()-]", "", stem).strip() or "report"
-    return f"{kind}; filename=\"{known}{dot}{ending}\"; filename*=UTF-8''{quote(name, safe='')}"
+    return f"attachment; filename=\"{known}{dot}{ending}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
 def attachment(content: bytes, *, name: str, media_type: str, headers: dict[str, str] | None = None) -> Response:

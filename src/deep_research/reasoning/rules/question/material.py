@@ -125,9 +125,9 @@ _MAX_HELD = 10
 async def held_by(corpus: Corpus, question: str, *, most: int = _MAX_HELD) -> tuple[Held, ...]:
     """Return the documents nearest to a question, each with its best passage; any, where none has a word of it."""
     best: dict[str, Held] = {}
-    for hit in await corpus.search(question, limit=_LOOKED_AT):
+    hits = list(await corpus.search(question, limit=_LOOKED_AT))
+    for listed in [] if hits else (await corpus.contents())[:most]:
+        hits += await corpus.search(listed.title, limit=1)
+    for hit in hits:
         best.setdefault(hit.title, Held(title=hit.title, text=hit.text, published=hit.published))
-    for listed in [] if best else (await corpus.contents())[:most]:
-        for hit in await corpus.search(listed.title, limit=1):
-            best.setdefault(hit.title, Held(title=hit.title, text=hit.text, published=hit.published))
     return tuple(best.values())[:most]
