@@ -23,7 +23,7 @@ from deep_research.verify.amounts import (
     rivals,
 )
 from deep_research.verify.calculation import objection_to
-from deep_research.verify.clauses import added_clause, added_words, terms_of
+from deep_research.verify.clauses import added_clause, terms_of
 from deep_research.verify.names import exchanged_name, unknown_name
 from deep_research.verify.nearest import ALIKE, NEAR, RELATED, SAME, TURNED, Near, Source
 from deep_research.verify.opposition import has_side, is_turned
@@ -212,11 +212,10 @@ def _name(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) -> Object
 def _added(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) -> Objection | None:
     if claim.is_own or claim.is_row:
         return None
-    held = frozenset[str]().union(terms_of(claim.before), *(source.terms for source in cited))
-    near_terms = [terms_of(each.text) for each in near]
-    # A judge sees what several sentences say together.
-    said = [frozenset[str]().union(*near_terms)] if claim.is_exact else near_terms
-    clause = added_clause(claim.text, said, held) or (added_words(claim.text, said[0], held) if claim.is_exact else "")
+    near_terms = frozenset[str]().union(*(terms_of(each.text) for each in near))
+    sentences = [terms_of(claim.before), *(terms_of(source.about) for source in cited)]
+    sentences += [terms for source in cited for _, terms, _ in source.sentences]
+    clause = added_clause(claim.text, near_terms, sentences)
     return Objection("added", clause) if clause else None
 
 
