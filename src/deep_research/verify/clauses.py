@@ -32,9 +32,7 @@ _OPENING = re.compile(
 _PHRASE = re.compile(r"(?=\b(?:by|with|for|in order|under|amid|through|against|without|due|thanks)\b)", re.IGNORECASE)
 # So many words of its own make a clause say something, in Chinese characters; at most so much of it may stand in one
 # sentence of a source by chance, and so much of what is beside it is what the source says.
-
-_MIN_WORDS, _MIN_CHARACTERS, _CHANCE, _HELD, _SIZE = 2, 4, 0.28, 0.65, 1
-
+_MIN_WORDS, _MIN_CHARACTERS, _CHANCE, _CHANCE_OF_CHARACTERS, _HELD = 2, 4, 0.28, 0.4, 0.65
 _JOINING = frozenset("因此为由于并且而但却其所之以及与和在这该也有")
 
 
@@ -50,21 +48,24 @@ def terms_of(text: str) -> frozenset[str]:
     return frozenset(term for term in content_terms(to_simplified(text)) if not any(map(str.isdigit, term)))
 
 
-def added_clause(text: str, near: frozenset[str], sentences: Sequence[frozenset[str]]) -> str:
+def added_clause(text: str, near: frozenset[str], sentences: Sequence[frozenset[str]], min_words: int = 0) -> str:
     """Return a clause or phrase that no sentence holds more of than chance, beside others that stand `near`, or ""."""
     clauses = clauses_of(_LEAD.sub("", text, count=1))
     parts = {*clauses, *(phrase for clause in clauses for phrase in _PHRASE.split(clause)[1:])}
-    said, held = _letters(near), [_letters(each) for each in sentences]
+    said = _letters(near)
     for part in sorted(parts, key=len, reverse=True):
-        others = _letters(terms_of(text.replace(part, " ", 1)))
-        own = _letters(terms_of(_without_figures(part))) - others
-        least = _MIN_WORDS if all(map(str.isascii, own)) else _MIN_CHARACTERS
-        if not least <= len(own) <= _SIZE * len(others) or len(others & said) < _HELD * len(others):
-            continue
+        rest = terms_of(text.replace(part, " ", 1))
+        terms, others = terms_of(_without_figures(part)) - rest, _letters(rest)
+        own = _letters(terms) - others
+        least = max(_MIN_WORDS, min_words) if all(map(str.isascii, own)) else _MIN_CHARACTERS
         is_subject = text.lstrip().startswith(part) and not _OPENING.match(to_simplified(part))
-        if is_subject or _CONCLUSION.match(part):
+        if is_subject or _CONCLUSION.match(part) or not least <= len(own) <= len(others):
             continue
-        if max((len(own & each) for each in held), default=0) <= _CHANCE * len(own):
+        # Single characters of Chinese meet more often by chance than pairs do.
+        shares = (len(own & _letters(each)) / len(own) for each in sentences)
+        chances = (_CHANCE if terms & each or part.isascii() else _CHANCE_OF_CHARACTERS for each in sentences)
+        is_beside = len(others & said) >= _HELD * len(others)
+        if is_beside and all(share <= chance for share, chance in zip(shares, chances, strict=True)):
             return part.strip(" .。")
     return ""
 

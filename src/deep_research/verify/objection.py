@@ -39,7 +39,7 @@ from deep_research.verify.quote import tokens_of
 from deep_research.verify.references import unknown_reference
 
 ObjectionKind = Literal["reference", "number", "unit", "sum", "date", "name", "added", "negation"]
-_TURN_WORDS = 4
+_TURN_WORDS, _MAX_OWN_WORDS = 4, 3
 # So few things a table, a conclusion or a report counts itself.
 _COUNTED = 12
 # Sentences that share nearly as much with a statement as the best one speak of the same.
@@ -215,7 +215,8 @@ def _added(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) -> Objec
     near_terms = frozenset[str]().union(*(terms_of(each.text) for each in near))
     sentences = [terms_of(claim.before), *(terms_of(source.about) for source in cited)]
     sentences += [terms for source in cited for _, terms, _ in source.sentences]
-    clause = added_clause(claim.text, near_terms, sentences)
+    # What brings many sources together has words of its own.
+    clause = added_clause(claim.text, near_terms, sentences, min_words=min(len(cited), _MAX_OWN_WORDS))
     return Objection("added", clause) if clause else None
 
 
@@ -224,7 +225,7 @@ def _contradiction(claim: Claim, near: Sequence[Near]) -> Objection | None:
     best = near[0] if near else None
     if best is None or claim.is_own:
         return None
-    if is_turned(claim.text, [each.text for each in near]):
+    if best.share >= RELATED and is_turned(claim.text, [each.text for each in near]):
         return Objection("negation", is_contrary=True)
     if best.alike < ALIKE and best.share < SAME:
         return None

@@ -7,7 +7,7 @@ It sees what words show and no more: a sentence that it does not object to may s
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise, product
+from itertools import islice, pairwise, product, takewhile
 from typing import NamedTuple
 
 from deep_research.text.analyzer import analyze, content_terms, stem
@@ -142,6 +142,8 @@ _CASES = frozenset(f"{_PASSIVE}向对给")
 _FORMS_PASSIVE = frozenset("is are was were be been being".split())
 # To say the contrary, a clause shares so much of the other's subject, and both so much of what they hold together.
 _SAME_SUBJECT, _SAME_CLAUSE, _MIN_SUBJECT, _AS_NEAR = 0.6, 0.55, 2, 0.9
+# An opposite stands in a word's place if so much of the few words beside it is the same.
+_SAME_PLACE, _PLACE_REACH = 0.5, 3
 _THAN = "than"
 _VERB = re.compile(
     r"\b(?:\w{2,}ed|sues?|owns?|lent|lends?|sold|sells?|bought|buys?|paid|pays?|beats?|won|wins?|gave|gives?|took|takes?"
@@ -206,6 +208,8 @@ def is_turned(claim: str, sentences: Sequence[str]) -> bool:
     the other does it: in nearly the same words, and nothing as near says the same.
     """
     held = [_terms(part) for sentence in sentences for part in {sentence, *clauses_of(sentence)}]
+    verbs = _links() | {stem(match[0]) for match in _VERB.finditer(claim)}
+    verbs |= {word for word in _terms(claim).words if not word.isascii() and _is_content(word)}
     for clause in (claim, *clauses_of(claim)):
         claimed = _terms(clause)
         subject = _subject(claimed)
@@ -218,14 +222,11 @@ def is_turned(claim: str, sentences: Sequence[str]) -> bool:
             if share >= _SAME_SUBJECT and alike >= _SAME_CLAUSE:
                 near.append((share + alike, each))
         best = max((rank for rank, _ in near), default=0.0)
-        verbs = (
-            _links()
-            | {stem(match[0]) for match in _VERB.finditer(clause)}
-            | {word for word in claimed.words if not word.isascii() and _is_content(word)}
-        )
         if near and all(_is_contrary(claimed, each, verbs) for rank, each in near if rank >= _AS_NEAR * best):
             return True
-    return False
+    claimed = _terms(claim)
+    turned = _turned_in(claimed, [_terms(sentence) for sentence in sentences])
+    return turned is not None and _is_contrary(claimed, turned, verbs)
 
 
 def _subject(terms: Terms) -> set[str]:
@@ -234,25 +235,40 @@ def _subject(terms: Terms) -> set[str]:
 
 def _is_contrary(claimed: Terms, held: Terms, verbs: Collection[str]) -> bool:
     """Return whether one of two clauses turns the other; an opposite and exchanged sides together turn nothing."""
-    return _has_turn(claimed, held) != any(
+    return bool(_turned_in(claimed, [held])) != any(
         _are_exchanged(claimed, held, verb) for verb in verbs if verb in claimed.words and verb in held.words
     )
 
 
-def _has_turn(claimed: Terms, held: Terms) -> bool:
-    """Return whether a word has only opposites in the other clause, which no other word of the claim agrees with."""
+def _turned_in(claimed: Terms, held: Sequence[Terms]) -> Terms | None:
+    """Return where an opposite stands among the words that a word of the claim stands among, and none like it does."""
     for at, word in enumerate(claimed.words):
-        if word not in _sides() or word in held.words:
-            continue
-        others = [each for each in claimed.words if each != word]
-        turns = [
-            (_relation(word, other) > 0) != (claimed.denied[at] == held.denied[place])
-            for place, other in enumerate(held.words)
-            if _relation(word, other) and not any(_relation(each, other) > 0 for each in others)
-        ]
-        if turns and all(turns):
-            return True
-    return False
+        around = _around(claimed.words, at) if word in _sides() else frozenset[str]()
+        found: list[tuple[float, bool, Terms]] = []
+        for each in held if around else ():
+            others = [other for other in claimed.words if other != word and other not in each.words]
+            for place, other in enumerate(each.words):
+                relation = _relation(word, other)
+                is_same = (relation > 0) == (claimed.denied[at] == each.denied[place])
+                # What another word of the claim agrees with is no opposite of this one.
+                is_told = other in claimed.words or any(_relation(one, other) > 0 for one in others)
+                if relation and (is_same or not is_told):
+                    share = len(around & _around(each.words, place)) / len(around)
+                    found.append((share, is_same, each))
+        share, is_same, best = max(found, key=lambda each: each[:2], default=(0.0, True, claimed))
+        if share >= _SAME_PLACE and not is_same:
+            return best
+    return None
+
+
+def _around(words: Sequence[str], at: int) -> frozenset[str]:
+    """Return the few words of the subject that stand beside a place in its clause, in Chinese their characters."""
+    found = set[str]()
+    for part in (words[at + 1 :], words[at - 1 :: -1] if at else ()):
+        clause = takewhile(_BREAK.__ne__, part)
+        beside = (word for word in clause if _is_content(word) and word not in _sides() and not word[0].isdigit())
+        found |= {letter for word in islice(beside, _PLACE_REACH) for letter in ((word,) if word.isascii() else word)}
+    return frozenset(found.difference(words[at]))
 
 
 def _are_exchanged(claimed: Terms, held: Terms, verb: str) -> bool:
