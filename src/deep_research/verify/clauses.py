@@ -1,7 +1,7 @@
 """The clauses of a sentence, and one among them that was added: nothing of it stands where the others come from."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from deep_research.text.analyzer import content_terms
 from deep_research.text.folding import to_simplified
@@ -19,6 +19,8 @@ _CLAUSE = re.compile(
     r"|(?=但是?|然而|却|因为|由于|并且?|而且|以致|导致|同时)",
     re.IGNORECASE,
 )
+# A clause ends where the next begins, or with its sentence.
+CLAUSE_END = re.compile(rf"{_CLAUSE.pattern}|[.!?](?=\s|$)|[。！？]", re.IGNORECASE)
 # What leads on to a statement is the writer's own.
 _LEAD = re.compile(r"[^:：]{1,40}(?:：|:(?!\d))")
 _CONCLUSION = re.compile(r"so\b|因此|所以", re.IGNORECASE)
@@ -52,17 +54,17 @@ def added_clause(text: str, near: frozenset[str], sentences: Sequence[frozenset[
     """Return a clause or phrase that no sentence holds more of than chance, beside others that stand `near`, or ""."""
     clauses = clauses_of(_LEAD.sub("", text, count=1))
     parts = {*clauses, *(phrase for clause in clauses for phrase in _PHRASE.split(clause)[1:])}
-    said = _letters(near)
+    said = letters_of(near)
     for part in sorted(parts, key=len, reverse=True):
         rest = terms_of(text.replace(part, " ", 1))
-        terms, others = terms_of(_without_figures(part)) - rest, _letters(rest)
-        own = _letters(terms) - others
+        terms, others = terms_of(_without_figures(part)) - rest, letters_of(rest)
+        own = letters_of(terms) - others
         least = max(_MIN_WORDS, min_words) if all(map(str.isascii, own)) else _MIN_CHARACTERS
         is_subject = text.lstrip().startswith(part) and not _OPENING.match(to_simplified(part))
         if is_subject or _CONCLUSION.match(part) or not least <= len(own) <= len(others):
             continue
         # Single characters of Chinese meet more often by chance than pairs do.
-        shares = (len(own & _letters(each)) / len(own) for each in sentences)
+        shares = (len(own & letters_of(each)) / len(own) for each in sentences)
         chances = (_CHANCE if terms & each or part.isascii() else _CHANCE_OF_CHARACTERS for each in sentences)
         is_beside = len(others & said) >= _HELD * len(others)
         if is_beside and all(share <= chance for share, chance in zip(shares, chances, strict=True)):
@@ -77,6 +79,6 @@ def _without_figures(text: str) -> str:
     return plain
 
 
-def _letters(terms: frozenset[str]) -> frozenset[str]:
+def letters_of(terms: Iterable[str]) -> frozenset[str]:
     """Return words as they are and pairs of Chinese characters as single ones, without those that only join."""
     return frozenset(letter for term in terms for letter in ((term,) if term.isascii() else term)) - _JOINING

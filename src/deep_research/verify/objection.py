@@ -11,8 +11,10 @@ from deep_research.text.analyzer import CJK, content_terms, stem
 from deep_research.text.dates import find_months
 from deep_research.text.number_words import MOST, ORDER, SHARE, TIMES, Worded
 from deep_research.verify.amounts import (
+    NAMING,
     amounts_of,
     digits_of,
+    exchanged_amount,
     has_other,
     has_value,
     is_about,
@@ -126,11 +128,14 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
         others = [other for other in amounts if other is not amount]
         if not (claim.is_exact or is_miscount) and _is_derived(amount, others, claim, near, [*results, *beside]):
             continue
-        has_rival = best is not None and is_same and (is_miscount or rivals(amount, text, best))
-        is_free = value == 1 or not (in_digits or claim.is_exact or unit in (ORDER, MOST, TIMES))
         # "The two totals differ", citing both or more, counts what it brings together: a judge sees whether rightly.
-        is_free |= claim.is_exact and not in_digits and not unit and 1 < value <= len(cited)
+        is_free = value == 1 or unit == NAMING or (not in_digits and not unit and 1 < value <= len(cited))
+        # A report rounds, reckons with dates and takes shares of its own.
+        is_rough = bool(unit) or value > _COUNTED
+        is_free |= not (in_digits or claim.is_exact or unit in (ORDER, MOST, TIMES)) and is_rough
         is_known = is_held(amount, [*whole, *beside]) or (not claim.is_exact and is_rounding(amount, whole))
+        is_same |= unit == NAMING and not is_known
+        has_rival = best is not None and is_same and (is_miscount or rivals(amount, text, best))
         if (is_known or is_free) and not has_rival:
             continue
         is_contrary = best is not None and best.alike >= TURNED and has_other(best.text, amount)
@@ -138,7 +143,8 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
             return Objection("unit", amount.raw.strip(), is_contrary)
         is_sum = in_digits and len([other for other in others if other.values[0][1] == unit or unit == "%"]) > 1
         return Objection("sum" if is_sum and not claim.is_exact else "number", amount.raw.strip(), is_contrary)
-    return None
+    exchanged = exchanged_amount(text, [each.around for each in near]) if best and not claim.is_row else ""
+    return Objection("number", exchanged, is_contrary=True) if exchanged else None
 
 
 def _is_derived(

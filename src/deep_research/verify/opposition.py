@@ -143,7 +143,7 @@ _FORMS_PASSIVE = frozenset("is are was were be been being".split())
 # To say the contrary, a clause shares so much of the other's subject, and both so much of what they hold together.
 _SAME_SUBJECT, _SAME_CLAUSE, _MIN_SUBJECT, _AS_NEAR = 0.6, 0.55, 2, 0.9
 # An opposite stands in a word's place if so much of the few words beside it is the same.
-_SAME_PLACE, _PLACE_REACH = 0.5, 3
+_SAME_PLACE, _PLACE_REACH = 0.6, 3
 _THAN = "than"
 _VERB = re.compile(
     r"\b(?:\w{2,}ed|sues?|owns?|lent|lends?|sold|sells?|bought|buys?|paid|pays?|beats?|won|wins?|gave|gives?|took|takes?"
