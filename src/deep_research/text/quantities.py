@@ -90,7 +90,7 @@ _MONEY = re.compile(
     r"(?i)£|sterling|\b(?:costs?|pa(?:y|id|ys|yment)|prices?|budget|fees?|rent|wages?|salar(?:y|ies)|spen[dt]|earn\w*"
     r"|sold for|worth|fund\w*|grants?|debts?|loans?|tax\w*|revenue|profits?|turnover|invest\w*|donat\w*|fined?)\b"
 )
-# Units of one kind, each in the least of them.
+# Units of one kind, each in the least of them; what Chinese only counts by is none: 52项 and 52个项目.
 _BASES: dict[str, tuple[str, float]] = {
     unit: (sizes.split()[0], float(size))
     for sizes in (
@@ -99,7 +99,7 @@ _BASES: dict[str, tuple[str, float]] = {
         "MB 1 GB 1e3 TB 1e6", "ml 1 L 1e3", "m² 1 亩 666.667 ha 1e4 km² 1e6",
     )
     for unit, size in zip(sizes.split()[::2], sizes.split()[1::2], strict=True)
-}  # fmt: skip
+} | dict.fromkeys("家例个台辆套项件次户", ("", 1.0))  # fmt: skip
 
 
 class Quantity(NamedTuple):

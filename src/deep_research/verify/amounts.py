@@ -35,6 +35,7 @@ _COUNTER = re.compile(f"个?[{CJK}]")
 _NUMERAL = re.compile(rf"(?<![第数几一二两三四五六七八九十百千万亿零〇\d])[二两三四五六七八九](?=[{CJK}])(?![一二三四五六七八九十百千万亿])")
 # "Nearly a third" may be 31 per cent, "less than a fifth" 16, and "fewer than one in ten" 6.
 _ABOUT = 0.4
+_HEDGE_CHARS = 12
 _ROUGHLY = re.compile(rf"{HEDGE.pattern}|\b(?:over|under|less|more|fewer|close to)\b|不到|不足|逾|多", re.IGNORECASE)
 # Words that say of a whole, or of the larger part of it, what "most" says too.
 _MOSTLY = re.compile(
@@ -161,10 +162,10 @@ def is_rounding(amount: Worded, texts: Iterable[str]) -> bool:
 
 
 def _rounds_to(value: float, figure: Worded) -> bool:
-    digits = re.search(r"\d[\d,]*(?:\.\d+)?", figure.raw)
-    if digits is None or not figure.values[0][0]:
+    digits = _DIGITS.search(figure.raw)
+    if not figure.values[0][0]:
         return False
-    shown = digits[0].replace(",", "")
+    shown = digits[0].replace(",", "") if digits else f"{figure.values[0][0]:.0f}"
     scale = abs(figure.values[0][0]) / float(shown)
     whole, _, decimals = shown.partition(".")
     zeros = 0 if decimals else len(whole) - len(whole.rstrip("0"))
@@ -187,7 +188,7 @@ def is_computed(figure: Worded, others: Sequence[Worded], before: str, near: Seq
     pools = [beside]
     if len([held for _, held in beside if held == unit]) < 2:
         texts = (before, " ".join(each.text for each in near))
-        pools += [[*beside, *((each.value, each.unit) for each in figures_of(text))] for text in texts]
+        pools += [[*beside, *(each.values[0] for each in amounts_of(text))] for text in texts]
     for pool in pools:
         values = list(dict.fromkeys(abs(value) for value, held in pool if held != "%"))[:12]
         results = [sum(values)] if len(values) > 2 else []
@@ -202,6 +203,8 @@ def is_computed(figure: Worded, others: Sequence[Worded], before: str, near: Seq
             results += [abs(a - b) for a, b in combinations(shares, 2)] + [a + b for a, b in combinations(shares, 2)]
         else:
             results += [abs(a - b) for a, b in combinations(values, 2)] + [a + b for a, b in combinations(values, 2)]
+        parts = [value for value, held in pool if held == SHARE]
+        results += [value * part / 100 for value, part in product(values, parts)]
         if any(_rounds_to(result, figure) for result in results):
             return True
     return False
@@ -221,6 +224,12 @@ def is_about(amount: Worded, text: str, near: Sequence[Near]) -> bool:
         if any(abs(held - value) <= _ABOUT * value for held in (shares if unit == SHARE else ratios)):
             return True
     return False
+
+
+def is_hedged(amount: Worded, text: str) -> bool:
+    """Return whether a text gives an amount only roughly."""
+    before = to_simplified(without_idle_space(text))[: amount.start]
+    return bool(_ROUGHLY.search(before[-_HEDGE_CHARS:]))
 
 
 def digits_of(raw: str) -> float | None:

@@ -20,6 +20,7 @@ from deep_research.verify.amounts import (
     is_about,
     is_computed,
     is_held,
+    is_hedged,
     is_rounding,
     miscounts,
     rivals,
@@ -123,17 +124,21 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
         same = [each.text for each in near if best and each.alike >= _AS_NEAR * best.alike]
         is_same = best is not None and (best.is_same_subject or (best.share >= SAME and not claim.is_row))
         is_miscount = best is not None and is_same and not claim.is_row and miscounts(amount, text, best)
+        others = [other for other in amounts if other is not amount]
+        if unit == ORDER:
+            # What the sentence tells in digits is not what it calls dozens.
+            same, whole = ([_without(others, each) for each in texts] for texts in (same, whole))
         if is_held(amount, [*same, *results]) and not is_miscount:
             continue
-        others = [other for other in amounts if other is not amount]
-        if not (claim.is_exact or is_miscount) and _is_derived(amount, others, claim, near, [*results, *beside]):
+        is_strict = claim.is_exact and not is_hedged(amount, text)
+        if not (is_strict or is_miscount) and _is_derived(amount, others, claim, near, [*results, *beside]):
             continue
         # "The two totals differ", citing both or more, counts what it brings together: a judge sees whether rightly.
         is_free = value == 1 or unit == NAMING or (not in_digits and not unit and 1 < value <= len(cited))
         # A report rounds, reckons with dates and takes shares of its own.
         is_rough = bool(unit) or value > _COUNTED
         is_free |= not (in_digits or claim.is_exact or unit in (ORDER, MOST, TIMES)) and is_rough
-        is_known = is_held(amount, [*whole, *beside]) or (not claim.is_exact and is_rounding(amount, whole))
+        is_known = is_held(amount, [*whole, *beside]) or (not is_strict and is_rounding(amount, whole))
         is_same |= unit == NAMING and not is_known
         has_rival = best is not None and is_same and (is_miscount or rivals(amount, text, best))
         if (is_known or is_free) and not has_rival:
@@ -162,6 +167,12 @@ def _is_derived(
         or (unit in (SHARE, TIMES) and not in_digits and is_about(amount, claim.text, near))
         or (in_digits and is_computed(amount, others, claim.before, near))
     )
+
+
+def _without(amounts: Sequence[Worded], text: str) -> str:
+    for amount in amounts:
+        text = text.replace(amount.raw, " ")
+    return text
 
 
 def _days_told(sentence: str, texts: Sequence[str]) -> set[int]:

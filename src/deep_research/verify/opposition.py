@@ -11,7 +11,7 @@ from itertools import islice, pairwise, product, takewhile
 from typing import NamedTuple
 
 from deep_research.text.analyzer import analyze, content_terms, stem
-from deep_research.verify.clauses import clauses_of
+from deep_research.verify.clauses import clauses_of, letters_of
 from deep_research.verify.particulars import NEGATION_WORD, spell_negations
 
 # One word of each family is enough: English is compared by stems, Chinese by pairs of characters, simplified.
@@ -102,6 +102,8 @@ _OPPOSITES = """
     win won victory success successful / lose lost defeat failure unsuccessful
     improve / worsen
     gain / loss lost
+    lend lent / borrow
+    buy bought / sell sold
     expand / shrink shrank
     dependent / independent
     effective / ineffective
@@ -229,14 +231,17 @@ def is_turned(claim: str, sentences: Sequence[str]) -> bool:
     return turned is not None and _is_contrary(claimed, turned, verbs)
 
 
-def _subject(terms: Terms) -> set[str]:
-    return {word for word in terms.words if _is_content(word) and word not in _sides() and not word[0].isdigit()}
+def _subject(terms: Terms) -> frozenset[str]:
+    return letters_of(word for word in _named(terms.words) if word not in _sides())
 
 
-def _is_contrary(claimed: Terms, held: Terms, verbs: Collection[str]) -> bool:
+def _is_contrary(claimed: Terms, held: Terms, verbs: frozenset[str]) -> bool:
     """Return whether one of two clauses turns the other; an opposite and exchanged sides together turn nothing."""
     return bool(_turned_in(claimed, [held])) != any(
-        _are_exchanged(claimed, held, verb) for verb in verbs if verb in claimed.words and verb in held.words
+        _are_exchanged(claimed, held, verb, other)
+        for verb in verbs.intersection(claimed.words)
+        for other in dict.fromkeys(held.words)
+        if other == verb or _relation(verb, other) < 0
     )
 
 
@@ -267,25 +272,22 @@ def _around(words: Sequence[str], at: int) -> frozenset[str]:
     for part in (words[at + 1 :], words[at - 1 :: -1] if at else ()):
         clause = takewhile(_BREAK.__ne__, part)
         beside = (word for word in clause if _is_content(word) and word not in _sides() and not word[0].isdigit())
-        found |= {letter for word in islice(beside, _PLACE_REACH) for letter in ((word,) if word.isascii() else word)}
+        found |= letters_of(islice(beside, _PLACE_REACH))
     return frozenset(found.difference(words[at]))
 
 
-def _are_exchanged(claimed: Terms, held: Terms, verb: str) -> bool:
-    """Return whether those who stand before a verb stand behind it in the other clause, and the other way round."""
-    if any(
-        _BEFORE_NOUN.intersection(each.words[each.words.index(verb) - 1 : each.words.index(verb)])
-        for each in (claimed, held)
-    ):
+def _are_exchanged(claimed: Terms, held: Terms, verb: str, other: str) -> bool:
+    """Return whether those who stand before a verb stand behind it, or behind its opposite, in the other clause."""
+    places = [(claimed.words, verb), (held.words, other)]
+    if any(_BEFORE_NOUN.intersection(words[words.index(own) - 1 : words.index(own)]) for words, own in places):
         return False
-    first, second = _actors(claimed.words, verb)
-    their_first, their_second = _actors(held.words, verb)
+    (first, second), (their_first, their_second) = (_actors(words, own) for words, own in places)
     moved, came = first - their_first, their_first - first
     has_moved = 2 * len(moved & their_second) >= len(moved) > 0
     return has_moved and 2 * len(came & second) >= len(came) > 0
 
 
-def _actors(words: Sequence[str], verb: str) -> tuple[set[str], set[str]]:
+def _actors(words: Sequence[str], verb: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return who does what a verb says, and who it is done to; where, when and how they do it is neither."""
     at = words.index(verb)
     marked = [place for place, word in enumerate(words[:at]) if not _CASES.isdisjoint(word)]
@@ -297,7 +299,7 @@ def _actors(words: Sequence[str], verb: str) -> tuple[set[str], set[str]]:
         kept += [] if is_beside else [word]
     # Beside a Chinese verb stand pairs of its characters and others'.
     seams = {word for word in words if not word.isascii() and not _CASES.union(verb).isdisjoint(word)}
-    left, right = (_named(part) - {verb} - seams - _ways().keys() for part in (before, kept))
+    left, right = (letters_of(_named(part) - {verb} - seams - _ways().keys()) for part in (before, kept))
     left, right = left - right, right - left
     is_passive = _PASSIVE in words[middle] or _is_passive(words, verb)
     return (right, left) if is_passive else (left, right)
