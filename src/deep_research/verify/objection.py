@@ -165,7 +165,7 @@ def _is_derived(
         # An equation may leave scales and units out.
         or is_rounding(bare, results)
         or (unit in (SHARE, TIMES) and not in_digits and is_about(amount, claim.text, near))
-        or (in_digits and is_computed(amount, others, claim.before, near))
+        or ((in_digits or amount.values[0][0] > _COUNTED) and is_computed(amount, others, claim.before, near))
     )
 
 

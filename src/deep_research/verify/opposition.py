@@ -138,9 +138,9 @@ _SAME_WORD, _FAINT = 1.5, 0.01
 # Of what the sentence that shares most with a claim shares, what others must share to be considered beside it.
 _RELEVANT, _CONSIDERED, _CONSIDERED_DENYING = 0.8, 0.5, 0.4
 # In the passive, who does something comes last.
-_AGENT, _PASSIVE = "by", "被"
+_AGENT, _PASSIVE = "by", frozenset("被是")
 # In Chinese they stand before the verb too, behind one of these.
-_CASES = frozenset(f"{_PASSIVE}向对给")
+_CASES = _PASSIVE.union("向对给")
 _FORMS_PASSIVE = frozenset("is are was were be been being".split())
 # To say the contrary, a clause shares so much of the other's subject, and both so much of what they hold together.
 _SAME_SUBJECT, _SAME_CLAUSE, _MIN_SUBJECT, _AS_NEAR = 0.6, 0.55, 2, 0.9
@@ -241,7 +241,7 @@ def _is_contrary(claimed: Terms, held: Terms, verbs: frozenset[str]) -> bool:
         _are_exchanged(claimed, held, verb, other)
         for verb in verbs.intersection(claimed.words)
         for other in dict.fromkeys(held.words)
-        if other == verb or _relation(verb, other) < 0
+        if other == verb or (verb not in held.words and _relation(verb, other) < 0)
     )
 
 
@@ -301,7 +301,7 @@ def _actors(words: Sequence[str], verb: str) -> tuple[frozenset[str], frozenset[
     seams = {word for word in words if not word.isascii() and not _CASES.union(verb).isdisjoint(word)}
     left, right = (letters_of(_named(part) - {verb} - seams - _ways().keys()) for part in (before, kept))
     left, right = left - right, right - left
-    is_passive = _PASSIVE in words[middle] or _is_passive(words, verb)
+    is_passive = not _PASSIVE.isdisjoint(words[middle]) or _is_passive(words, verb)
     return (right, left) if is_passive else (left, right)
 
 
