@@ -142,10 +142,12 @@ _HINTS_ZH = tuple(
 # Every sentence that dictates an answer holds one of these.
 _DICTATING_HINTS = tuple(
     hint.replace("_", " ")
-    for hint in """assist bot llm gpt claude gemini copilot model agent automat machine engine anyone anybody whoever
-    system summar answer asked asks question report place comes_up whatever inform tell other only_this treat regard
-    refuse forbidden user reader omit skip mention leave_out disregard discard instead must_say should_say _ai ai_ ai,
-    ai: ai， ai： quot cit_ cite recap condens this_ 智能 智慧 助 模型 机器人 答 总结 概括 引用 报告 摘要 提 问 写 告 你 您""".split()
+    for hint in """assistant chatb bots llm gpt claude gemini copilot model agent automat machine engines anyone
+    anybody whoever systems_that system_that summar answer asked asks question report its_place their_place comes_up
+    whatever inform tell_ other_source other_doc other_fi other_page other_text only_this treat regard refuse forbidden
+    user reader omit skip mention leave_out disregard discard instead must_say should_say ai_ ai- ai, ai: ai， ai： quot
+    cit_ cite recap condens paraphras retell description abstract accounts review software whatever_other
+    智能 智慧 助 模型 机器人 答 总结 概括 引用 报告 摘要 提 问 写 告 你 您""".split()
 )
 _REACH = 250
 _HAN = re.compile("[\u4e00-\u9fff]")
@@ -406,15 +408,14 @@ def _injections(text: str, grammar: Grammar) -> Iterator[_Injection]:
 def _dictations(text: str, grammar: Grammar) -> Iterator[_Injection]:
     """Yield the sentences that dictate what answers say; what people are told to write is none."""
     plain = to_simplified(text).replace("’", "'")
-    start = 0
-    for stop in (*_STOP.finditer(plain), None):
-        begin, start = start, stop.end() if stop else len(plain)
-        sentence = plain[begin:start]
-        lowered = sentence.lower()
-        if not any(hint in lowered for hint in _DICTATING_HINTS):
-            continue
+    lowered = plain.replace("İ", "I").lower()
+    ends = [*(stop.end() for stop in _STOP.finditer(plain)), len(plain)]
+    hinted = {bisect_right(ends, at) for hint in _DICTATING_HINTS for at in _offsets(lowered, hint)}
+    for number in sorted(hinted):
+        begin, end = ends[number - 1] if number else 0, ends[number]
+        sentence = plain[begin:end]
         if grammar.exclusive.search(sentence) or _is_dictated(sentence, grammar):
-            yield _Injection(begin, start, start, is_weak=False)
+            yield _Injection(begin, end, end, is_weak=False)
 
 
 def _is_dictated(sentence: str, grammar: Grammar) -> bool:

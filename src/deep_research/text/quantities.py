@@ -170,7 +170,7 @@ def _quantities_of(match: re.Match[str], text: str) -> list[Quantity]:
         end = match.end("scale") if unit else match.end("upper" if match["upper"] else "number")
     if unit == "斤" and to_simplified(text) != text:
         unit = "台斤"
-    if unit_word == "pounds, pound" and (factor >= SCALES["million"] or _MONEY.search(text)):
+    if unit_word in ("pounds", "pound") and (factor >= SCALES["million"] or _MONEY.search(text)):
         unit = "GBP"
     if currency:
         unit = CURRENCY_SIGNS[currency.strip().upper()]

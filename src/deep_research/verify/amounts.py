@@ -103,7 +103,8 @@ def _equals(one: tuple[float, str], other: tuple[float, str], points: float) -> 
         return abs(value - held) <= min(points, _SHARE_PART * max(value, held))
     if {unit, held_unit} & {SHARE, TIMES, ORDER, MOST}:
         return one == other
-    if NAMING in (unit, held_unit):
+    # Pounds without a word for money beside them may still be it.
+    if NAMING in (unit, held_unit) or {unit, held_unit} == {"lb", "GBP"}:
         return value == held
     return in_base_unit(value, unit) == in_base_unit(held, held_unit) or (value == held and not (unit and held_unit))
 
@@ -188,7 +189,7 @@ def is_computed(figure: Worded, others: Sequence[Worded], before: str, near: Seq
     pools = [beside]
     if len([held for _, held in beside if held == unit]) < 2:
         texts = (before, " ".join(each.text for each in near))
-        pools += [[*beside, *(each.values[0] for each in amounts_of(text))] for text in texts]
+        pools += [[*beside, *((each.value, each.unit) for each in figures_of(text))] for text in texts]
     for pool in pools:
         values = list(dict.fromkeys(abs(value) for value, held in pool if held != "%"))[:12]
         results = [sum(values)] if len(values) > 2 else []
@@ -203,9 +204,17 @@ def is_computed(figure: Worded, others: Sequence[Worded], before: str, near: Seq
             results += [abs(a - b) for a, b in combinations(shares, 2)] + [a + b for a, b in combinations(shares, 2)]
         else:
             results += [abs(a - b) for a, b in combinations(values, 2)] + [a + b for a, b in combinations(values, 2)]
-        parts = [value for value, held in pool if held == SHARE]
-        results += [value * part / 100 for value, part in product(values, parts)]
         if any(_rounds_to(result, figure) for result in results):
+            return True
+    return False
+
+
+def is_part(amount: Worded, near: Sequence[Near]) -> bool:
+    """Return whether a sentence and its neighbours tell an amount as the share of another: half of 40,000."""
+    for each in near:
+        held = [other.values[0] for other in amounts_of(each.around)]
+        shares = [value for value, unit in held if unit == SHARE]
+        if any(_rounds_to(value * share / 100, amount) for (value, _), share in product(held, shares)):
             return True
     return False
 

@@ -21,6 +21,7 @@ from deep_research.verify.amounts import (
     is_computed,
     is_held,
     is_hedged,
+    is_part,
     is_rounding,
     miscounts,
     rivals,
@@ -131,7 +132,9 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
         if is_held(amount, [*same, *results]) and not is_miscount:
             continue
         is_strict = claim.is_exact and not is_hedged(amount, text)
-        if not (is_strict or is_miscount) and _is_derived(amount, others, claim, near, [*results, *beside]):
+        is_derived = not is_strict and (is_part(amount, near) or is_rounding(amount, [each.around for each in near]))
+        is_derived |= not claim.is_exact and _is_derived(amount, others, claim, near, [*results, *beside])
+        if is_derived and not is_miscount:
             continue
         # "The two totals differ", citing both or more, counts what it brings together: a judge sees whether rightly.
         is_free = value == 1 or unit == NAMING or (not in_digits and not unit and 1 < value <= len(cited))
@@ -165,7 +168,7 @@ def _is_derived(
         # An equation may leave scales and units out.
         or is_rounding(bare, results)
         or (unit in (SHARE, TIMES) and not in_digits and is_about(amount, claim.text, near))
-        or ((in_digits or amount.values[0][0] > _COUNTED) and is_computed(amount, others, claim.before, near))
+        or (in_digits and is_computed(amount, others, claim.before, near))
     )
 
 

@@ -139,6 +139,8 @@ _SAME_WORD, _FAINT = 1.5, 0.01
 _RELEVANT, _CONSIDERED, _CONSIDERED_DENYING = 0.8, 0.5, 0.4
 # In the passive, who does something comes last.
 _AGENT, _PASSIVE = "by", frozenset("被是")
+# 是 only does so in 是…的.
+_CLEFT, _CLEFT_END = "是", "的"
 # In Chinese they stand before the verb too, behind one of these.
 _CASES = _PASSIVE.union("向对给")
 _FORMS_PASSIVE = frozenset("is are was were be been being".split())
@@ -290,7 +292,8 @@ def _are_exchanged(claimed: Terms, held: Terms, verb: str, other: str) -> bool:
 def _actors(words: Sequence[str], verb: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return who does what a verb says, and who it is done to; where, when and how they do it is neither."""
     at = words.index(verb)
-    marked = [place for place, word in enumerate(words[:at]) if not _CASES.isdisjoint(word)]
+    cases = _CASES if words[-1].endswith(_CLEFT_END) else _CASES - {_CLEFT}
+    marked = [place for place, word in enumerate(words[:at]) if not cases.isdisjoint(word)]
     middle = marked[0] if marked else at
     before, after = list(words[:middle]), list(words[middle + 1 :])
     kept, is_beside = list[str](), False
@@ -301,7 +304,7 @@ def _actors(words: Sequence[str], verb: str) -> tuple[frozenset[str], frozenset[
     seams = {word for word in words if not word.isascii() and not _CASES.union(verb).isdisjoint(word)}
     left, right = (letters_of(_named(part) - {verb} - seams - _ways().keys()) for part in (before, kept))
     left, right = left - right, right - left
-    is_passive = not _PASSIVE.isdisjoint(words[middle]) or _is_passive(words, verb)
+    is_passive = not (_PASSIVE & cases).isdisjoint(words[middle]) or _is_passive(words, verb)
     return (right, left) if is_passive else (left, right)
 
 
