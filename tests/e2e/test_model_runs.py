@@ -72,7 +72,12 @@ def test_a_model_that_answers_garbage_ends_in_the_report_that_rules_write(tmp_pa
 
 
 def test_clauses_that_a_self_judging_model_adds_are_never_reported(tmp_path: Path) -> None:
-    clauses = ("after scores of people died", "in the majority of homes", "at twice the budget", "which shocked observers")
+    clauses = (
+        "after scores of people died",
+        "in the majority of homes",
+        "at twice the budget",
+        "which shocked observers",
+    )
     given: list[str] = []
 
     def draft(request: ModelRequest) -> str:

@@ -57,9 +57,11 @@ WORDS = {
     include contain output begin open put use award""",
     "give": """give report state write use present list quote cite show display put describe name treat regard call
     portray rank""",
-    "given": "characteri[sz]ed given reported stated quoted cited described presented written treated shown named called listed used",
+    "given": """characteri[sz]ed given reported stated quoted cited described presented written treated shown named
+    called listed used""",
     "omit": r"""(?:not|never|don't|circumstances)\s(?:mention|cite|quote|say|tell\sanyone) omit leave\sout skip
-    disregard discard suppress pass\sover be\s(?:repeated|left\sout) (?:avoid|refrain\sfrom)\s(?:mention|cit|quot)ing ignore\s(?:all\s|any\s|the\s)?other
+    disregard discard suppress pass\sover be\s(?:repeated|left\sout)
+    (?:avoid|refrain\sfrom)\s(?:mention|cit|quot)ing ignore\s(?:all\s|any\s|the\s)?other
     (?:not|never|don't)\s(?:reveal|disclose|include|contain|use|give)(?=[^.;]*(?:\d|figure|number|source|docu|report))""",
     # People and programs are told what to write as well.
     "people": r"""authors? students? candidates? applicants? staff employees? members? customers? we i my our officers?
@@ -72,10 +74,11 @@ WORDS = {
     could may and but or not no regardless all only
     (?!bring|embed|feed|app?ly|reply|supply|multiply)\w+(?:ing|ed|ly|[^su]s)""",
     "writer zh": """AI(?=\\s?(?:看|助|模|系|在|请|应|必|须|不|回答|生成|读者|一律|提|代理|[，：:])) 人工智[能慧]
-    语言模型 大模型 模型(?=，?(?:应|必须|请|不|一律|须|都|要|在|读))
-    助[手理](?!教) 机器人(?=[：:]|[^，。]{0,8}答) 智能体 (?:摘要|问答)(?:程序|系统|工具) 智能工具 工具(?=代|整理|阅读|总结) 模型(?=[：:])
-    (?:自动|机器)(?:摘要|生成|整理) GPT Claude""",
-    "asked zh": """(?:回答|答[复覆]|回[复覆]|总结|概括|转述|整理|谈到|引用[本该此]|提[到及])[^，。！？；\\n]{0,24}?(?<!临)时(?!间)
+    语言模型 大模型 模型(?=[：:]|，?(?:应|必须|请|不|一律|须|都|要|在|读))
+    助[手理](?!教) 机器人(?=[：:]|[^，。]{0,8}答) 智能体 (?:摘要|问答)(?:程序|系统|工具) 智能工具
+    工具(?=代|整理|阅读|总结) (?:自动|机器)(?:摘要|生成|整理) GPT Claude""",
+    "asked zh": """
+    (?:回答|答[复覆]|回[复覆]|总结|概括|转述|整理|谈到|引用[本该此]|提[到及])[^，。！？；\\n]{0,24}?(?<!临)时(?!间)
     (?:撰写|写|生成)(?:报告|摘要|回答|答案|总结)时 答案 (?:回答|摘要|报告|总结)[中里]不
     (?:被|有人|用户|使用者|读者|若|如[果有]?|当|凡)[^，。！？；\\n]{0,12}?(?:问到|问及|询问|提问|问起)
     (?:任何|所有)[^，。！？；\\n]{0,16}?(?:回答|摘要|报告|总结|概述|转述) 凡[^，。\\n]{0,16}(?:回答|提问|总结|引用)
@@ -84,8 +87,9 @@ WORDS = {
     (?<![需主重首我])要(?![求是素么旨点]) 不得 不要 不可 不能 勿 (?<![特个级区分识辨])别 禁止
     只(?!有|要|是)能? 改(?![变造革善进]) 不许 一概 严禁 切勿 不准 绝不 需(?![要求]) 宜 不必 无须 就 麻烦 任务是""",
     "tell zh": """写(?![入在字出道]|代码) 回答(?=[：“\"A-Z]|[^，。]{2}) [答回][复覆] 报告为 声?称 说(?!明[^，。]{0,4}$)
-    告[诉知](?:用户|使用者|读者|大家)(?!自己|其) 输出(?=[A-Z“]|答) 引用 提[到及] 透露 不提 给出别 省略 跳过 推荐 采[用信] 视[为作]
-    替换 隐瞒 [描说][述成][为成]? 出现 宣称 作为[^，。；]{1,16}答案 列[为作] 答案都应 首推 表述为 略去 回避 不要提 加上""",
+    告[诉知](?:用户|使用者|读者|大家)(?!自己|其) 输出(?=[A-Z“]|答) 引用 提[到及] 透露 不提 给出别 省略 跳过 推荐
+    采[用信] 视[为作] 替换 隐瞒 [描说][述成][为成]? 出现 宣称 作为[^，。；]{1,16}答案 列[为作] 答案都应
+    首推 表述为 略去 回避 不要提 加上""",
     "people zh": """考生 学生 同学 作者 应聘 员工 客服 [教老]师 记者 我们 受访 选手 党员 干部 单位 企业 贡献者 业者 论文
     密码 姓名 市长 [签钢] 负责""",
     "drop zh": "忽略 无视 忘[记掉] 不要理会 不要遵[循守] 停止遵[循守从] 停止执行 不再遵[循守从] 不再执行",
@@ -423,8 +427,7 @@ def _is_dictated(sentence: str, grammar: Grammar) -> bool:
     if not writer and not grammar.asked.search(sentence):
         return False
     # A Chinese order may begin before the one it speaks to.
-    starts_before = not writer or _HAN.match(sentence)
-    order = grammar.dictated.search(sentence, 0 if starts_before else writer.start())
+    order = grammar.dictated.search(sentence, writer.start() if writer and not _HAN.match(sentence) else 0)
     # Between the two, somebody else may be the one who is told.
     until = order.end() if order and writer else len(sentence)
     return bool(order) and not grammar.people.search(sentence, writer.end() if writer else 0, until)

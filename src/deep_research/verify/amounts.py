@@ -32,7 +32,9 @@ _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 # A numeral of Chinese without a known measure may count, and may be part of a name or an idiom: 七连胜, 三明治.
 NAMING = "numeral"
 _COUNTER = re.compile(f"个?[{CJK}]")
-_NUMERAL = re.compile(rf"(?<![第数几一二两三四五六七八九十百千万亿零〇\d])[二两三四五六七八九](?=[{CJK}])(?![一二三四五六七八九十百千万亿])")
+_NUMERAL = re.compile(
+    rf"(?<![第数几一二两三四五六七八九十百千万亿零〇\d])[二两三四五六七八九](?=[{CJK}])(?![一二三四五六七八九十百千万亿])"
+)
 # "Nearly a third" may be 31 per cent, "less than a fifth" 16, and "fewer than one in ten" 6.
 _ABOUT = 0.4
 _HEDGE_CHARS = 12

@@ -14,7 +14,7 @@ _SUBORDINATE = (
 )
 # "And" joins things too: it begins a clause where a verb, or what goes before a noun, follows it.
 _CLAUSE = re.compile(
-    rf"[;:，；：()（）—–]|,(?!\d)|(?=\b(?:{_SUBORDINATE})\b)"
+    rf"[;:，；：()（）—–]|,(?!\d)|(?=(?<!-)\b(?:{_SUBORDINATE})\b)"
     r"|(?=\band\s(?:an?|the|its?|their|his|her|they|he|she|no|all|most|many|half|nearly|almost|is|are|was|were|has|have|\w+ed|\w+[^su\W]s)\b)"
     r"|(?=但是?|然而|却|因为|由于|并且?|而且|以致|导致|同时)",
     re.IGNORECASE,
@@ -31,7 +31,7 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 # In a clause, a purpose, a means or a circumstance may be added as well.
-_PHRASE = re.compile(r"(?=\b(?:by|with|for|in order|under|amid|through|against|without|due|thanks)\b)", re.IGNORECASE)
+_PHRASE = re.compile(r"(?=\b(?:by|with|for|in order|under|amid|through|against|without)\b)", re.IGNORECASE)
 # So many words of its own make a clause say something, in Chinese characters; at most so much of it may stand in one
 # sentence of a source by chance, and so much of what is beside it is what the source says.
 _MIN_WORDS, _MIN_CHARACTERS, _CHANCE, _CHANCE_OF_CHARACTERS, _HELD = 2, 4, 0.28, 0.4, 0.65
@@ -75,7 +75,7 @@ def added_clause(text: str, near: frozenset[str], sentences: Sequence[frozenset[
 def _without_figures(text: str) -> str:
     plain = without_idle_space(text)
     for figure in reversed(figures_of(text)):
-        plain = f"{plain[:figure.start]} {plain[figure.end:]}"
+        plain = f"{plain[: figure.start]} {plain[figure.end :]}"
     return plain
 
 
