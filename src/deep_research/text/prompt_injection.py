@@ -138,10 +138,9 @@ _HINTS = tuple(
     informing_the_user""".split()
 )
 _HINTS_ZH = tuple(
-    """忽略 无视 無視 忘记 忘記 忘掉 不要理会 不要理會 不要遵 停止遵 停止执 停止執 不再遵 不再执 不再執 从现在 從現在
-    系统提示 系統提示 系统指令 系統指令 新指令 新的指令 新的系统 新的系統 你现在是 你現在是 人工智能 人工智慧 语言模型
-    語言模型 大模型 机器人 機器人 能助 慧助 的回答 的回复 的回覆 的答复 的答覆 的输出 的輸出 的响应 的響應 的摘要
-    诉用户 訴用戶 知用户 知用戶 须在 須在 答时 答時 码回 碼回 语回 語回 文回 号回 號回 4回""".split()
+    """忽略 无视 忘记 忘掉 不要理会 不要遵 停止遵 停止执 不再遵 不再执 从现在 系统提示 系统指令 新指令 新的指令 新的系统
+    你现在是 人工智能 人工智慧 语言模型 大模型 机器人 能助 慧助 的回答 的回复 的回覆 的答复 的答覆 的输出 的响应 的摘要
+    诉用户 知用户 须在 答时 码回 语回 文回 号回 4回""".split()
 )
 # Every sentence that dictates an answer holds one of these.
 _DICTATING_HINTS = tuple(
@@ -150,7 +149,7 @@ _DICTATING_HINTS = tuple(
     anybody whoever systems_that system_that summar answer asked asks question report its_place their_place comes_up
     whatever inform tell_ other_source other_doc other_fi other_page other_text only_this treat regard refuse forbidden
     user reader omit skip mention leave_out disregard discard instead must_say should_say ai_ ai- ai, ai: ai， ai： quot
-    cit_ cite recap condens paraphras retell description abstract accounts review software whatever_other
+    cit_ cite recap condens paraphras retell description abstract accounts review software
     智能 智慧 助 模型 机器人 答 总结 概括 引用 报告 摘要 提 问 写 告 你 您""".split()
 )
 _REACH = 250
@@ -330,7 +329,6 @@ def _exclusive(lists: Mapping[str, str]) -> Iterator[str]:
     yield rf"\bonly this {source} (?:may|must|should) be (?:cit|us|quot)ed\b|\bcorrect answer to any\b"
     yield rf"\b(?:treat|regard|consider) this {source} as the (?:only|sole)\b|\bthe answer to give is\b"
     yield rf"^(?:for|to) (?:all |any )?(?:AI|{lists['writer']})(?: readers?)? ?:"
-    yield r"\bthe only acceptable (?:figure|answer)\b"
     yield rf"\b(?:discard|{omit})(?: all| any| the| to)? other {source}\b|\bnot use any other {source}\b"
     yield rf"{begin}(?:refuse to answer|summari[sz]e this {lists['page']} as)\b"
     yield rf"{begin}you (?:must|have to|should) (?:not cite|say that(?! you))\b"
@@ -339,19 +337,13 @@ def _exclusive(lists: Mapping[str, str]) -> Iterator[str]:
         rf"{begin}(?:tell|inform|instruct) (?:the|your) (?:users?|readers?)"
         r" (?:that(?! they)|to (?:visit|buy|use)|the)\b"
     )
-    yield rf"{begin}{say}\b[^.!?\n]{{1,80}}\bwhatever (?:the )?other\b"
-    yield rf"{begin}write [\"“][^.!?\n]{{1,60}} instead of\b|\bforbidden for {lists['writer']}"
-    yield rf"{begin}(?:respond|reply|answer)(?: to)? (?:all|any|every) questions?[^.!?\n]{{1,60}} with\b"
     other = "其[他它](?:来源|文件|文档|资料|数[字据])"
     yield rf"(?:不要|请?勿|不得|别)(?:引用|提[及到]?|使用|采用){other}|{other}[^，。]{{0,4}}(?:不[提用引]|不予)"
     yield "只(?:能|可)?引用本[文页]|答案(?:一律|都|只能|应当?|必须){1,2}[是为](?![肯否]定)"
     yield rf"^\W{{0,4}}(?:无论{other}|拒绝回答|请?告[诉知](?:用户|使用者|读者))"
-    yield r"^\W{0,4}请?以[^，。；\n]{1,16}作为[^，。；\n]{1,16}答案"
     yield "[你您](?:必须|应该|应当|要)(?:在报告[中里])?[说写](?![出明])"
-    yield "(?:严禁|禁止|不许)(?:AI|模型|助[手理])[^，。]{0,4}(?:提|引|透露)"
     omit = "(?:不要|请?勿|不得|别|切勿)"
     yield rf"[把将][^，。；\n]{{1,16}}写[成作为][^。！？；\n]{{1,16}}，{omit}|写明?[^。！？；\n]{{0,16}}，{omit}写"
-    yield rf"{omit}提[到及]?[^。！？；\n]{{1,20}}，(?:只|改|一律)写"
     yield rf"{omit}在?(?:回答|摘要|答案|报告)[中里](?:提|出现|引用)"
 
 
@@ -372,7 +364,10 @@ def find_prompt_injection(text: str, grammar: Grammar = _GRAMMAR) -> tuple[tuple
     # Signs without a glyph between the letters hide a command from a plain search, not from a model.
     hidden = [match.start() - count for count, match in enumerate(_INVISIBLE.finditer(text))]
     shown = _INVISIBLE.sub("", text) if hidden else text
-    spans = _certain(shown, sorted((*_injections(shown, grammar), *_dictations(shown, grammar))))
+    plain = to_simplified(shown).replace("’", "'")
+    # The one letter that becomes two in lower case would shift what follows it.
+    lowered = plain.replace("İ", "I").lower()
+    spans = _certain(shown, sorted((*_injections(plain, lowered, grammar), *_dictations(plain, lowered, grammar))))
     return tuple((start + bisect_right(hidden, start), end + bisect_right(hidden, end - 1)) for start, end in spans)
 
 
@@ -393,9 +388,9 @@ def _certain(text: str, found: list[_Injection]) -> Iterator[tuple[int, int]]:
             end = one.end
 
 
-def _injections(text: str, grammar: Grammar) -> Iterator[_Injection]:
-    for begin, until in _stretches(text, grammar):
-        plain = to_simplified(text[begin:until]).replace("’", "'")
+def _injections(text: str, lowered: str, grammar: Grammar) -> Iterator[_Injection]:
+    for begin, until in _stretches(lowered, grammar):
+        plain = text[begin:until]
         # A stretch cut out of a text does not begin a sentence.
         first = 1 if begin else 0
         for pattern in (grammar.certain, grammar.weak):
@@ -409,10 +404,8 @@ def _injections(text: str, grammar: Grammar) -> Iterator[_Injection]:
                 yield _Injection(begin + start, begin + end, begin + end_of_sentence, is_weak)
 
 
-def _dictations(text: str, grammar: Grammar) -> Iterator[_Injection]:
+def _dictations(plain: str, lowered: str, grammar: Grammar) -> Iterator[_Injection]:
     """Yield the sentences that dictate what answers say; what people are told to write is none."""
-    plain = to_simplified(text).replace("’", "'")
-    lowered = plain.replace("İ", "I").lower()
     ends = [*(stop.end() for stop in _STOP.finditer(plain)), len(plain)]
     hinted = {bisect_right(ends, at) for hint in _DICTATING_HINTS for at in _offsets(lowered, hint)}
     for number in sorted(hinted):
@@ -458,11 +451,9 @@ def _about_answer(text: str, mention: re.Match[str], first: int, grammar: Gramma
     return _Injection(start, max(mention.end(), command.end()), until, is_weak)
 
 
-def _stretches(text: str, grammar: Grammar) -> list[tuple[int, int]]:
+def _stretches(lowered: str, grammar: Grammar) -> list[tuple[int, int]]:
     """Return the surroundings of every hint, joined where they meet."""
-    # The one letter that becomes two in lower case would shift what follows it.
-    lowered = text.replace("İ", "I").replace("’", "'").lower()
-    hints = _HINTS if text.isascii() or not _HAN.search(text) else _HINTS + _HINTS_ZH
+    hints = _HINTS if lowered.isascii() or not _HAN.search(lowered) else _HINTS + _HINTS_ZH
     found = [at for each in hints if each in lowered for at in _offsets(lowered, each)]
     for begin, hint in grammar.hints:
         found += [match.start() for match in hint.finditer(lowered)] if begin in lowered else []

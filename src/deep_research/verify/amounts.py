@@ -140,14 +140,6 @@ def rivals(amount: Worded, text: str, near: Near) -> bool:
     return False
 
 
-def miscounts(amount: Worded, text: str, near: Near) -> bool:
-    """Return whether a sentence counts the same things, by a number that the text does not tell."""
-    counted = _counted(text, amount)
-    told = {other.values[0][0] for other in amounts_of(text)}
-    held = {other.values[0][0] for other in amounts_of(near.text) if counted and _counted(near.text, other) == counted}
-    return amount.values[0][1] in ("", NAMING) and bool(held - told) and amount.values[0][0] not in held
-
-
 def _counted(text: str, amount: Worded) -> str:
     """Return the first word behind a quantity that says what it counts."""
     behind = to_simplified(without_idle_space(text)[amount.end :])[:_COUNTED_CHARS]

@@ -23,7 +23,6 @@ from deep_research.verify.amounts import (
     is_held,
     is_part,
     is_rounding,
-    miscounts,
     rivals,
 )
 from deep_research.verify.calculation import objection_to
@@ -124,17 +123,16 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
         # What the sentences say that come nearest is what counts; they may be as near as the best.
         same = [each.text for each in near if best and each.alike >= _AS_NEAR * best.alike]
         is_same = best is not None and (best.is_same_subject or (best.share >= SAME and not claim.is_row))
-        is_miscount = best is not None and is_same and not claim.is_row and miscounts(amount, text, best)
         others = [other for other in amounts if other is not amount]
         if unit == ORDER:
             # What the sentence tells in digits is not what it calls dozens.
             same, whole = ([_without(others, each) for each in texts] for texts in (same, whole))
-        if is_held(amount, [*same, *results]) and not is_miscount:
+        if is_held(amount, [*same, *results]):
             continue
         is_strict = claim.is_exact and not is_hedged(amount, text)
         is_derived = not is_strict and (is_part(amount, near) or is_rounding(amount, [each.around for each in near]))
         is_derived |= not claim.is_exact and _is_derived(amount, others, claim, near, [*results, *beside])
-        if is_derived and not is_miscount:
+        if is_derived:
             continue
         # "The two totals differ", citing both or more, counts what it brings together: a judge sees whether rightly.
         is_free = value == 1 or unit == NAMING or (not in_digits and not unit and 1 < value <= len(cited))
@@ -143,7 +141,7 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
         is_free |= not (in_digits or claim.is_exact or unit in (ORDER, MOST, TIMES)) and is_rough
         is_known = is_held(amount, [*whole, *beside]) or (not is_strict and is_rounding(amount, whole))
         is_same |= unit == NAMING and not is_known
-        has_rival = best is not None and is_same and (is_miscount or rivals(amount, text, best))
+        has_rival = best is not None and is_same and rivals(amount, text, best)
         if (is_known or is_free) and not has_rival:
             continue
         is_contrary = best is not None and best.alike >= TURNED and has_other(best.text, amount)
@@ -159,12 +157,11 @@ def _is_derived(
     amount: Worded, others: Sequence[Worded], claim: Claim, near: Sequence[Near], results: Sequence[str]
 ) -> bool:
     """Return whether a quantity comes from those that the sources hold near it: rounded, roughly, or computed."""
-    around = [*(each.around for each in near), *results]
     unit = amount.values[0][1]
     in_digits = any(map(str.isdecimal, amount.raw))
     bare = amount._replace(values=((digits_of(amount.raw) or 0.0, ""),)) if in_digits else amount
     return (
-        is_rounding(amount, around)
+        is_rounding(amount, results)
         # An equation may leave scales and units out.
         or is_rounding(bare, results)
         or (unit in (SHARE, TIMES) and not in_digits and is_about(amount, claim.text, near))

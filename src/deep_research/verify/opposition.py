@@ -156,8 +156,6 @@ _VERB = re.compile(
     re.IGNORECASE,
 )
 _BESIDE = frozenset("in at on via through with within during among for under near into over since".split())
-# Behind one of these, "connected" says of what kind a thing is.
-_BEFORE_NOUN = frozenset("a an the of its their his her by for with".split())
 _BEFORE_OBJECT = frozenset(("to", "from", "against", "by", _THAN, _BREAK))
 
 
@@ -280,10 +278,7 @@ def _around(words: Sequence[str], at: int) -> frozenset[str]:
 
 def _are_exchanged(claimed: Terms, held: Terms, verb: str, other: str) -> bool:
     """Return whether those who stand before a verb stand behind it, or behind its opposite, in the other clause."""
-    places = [(claimed.words, verb), (held.words, other)]
-    if any(_BEFORE_NOUN.intersection(words[words.index(own) - 1 : words.index(own)]) for words, own in places):
-        return False
-    (first, second), (their_first, their_second) = (_actors(words, own) for words, own in places)
+    (first, second), (their_first, their_second) = _actors(claimed.words, verb), _actors(held.words, other)
     moved, came = first - their_first, their_first - first
     has_moved = 2 * len(moved & their_second) >= len(moved) > 0
     return has_moved and 2 * len(came & second) >= len(came) > 0
