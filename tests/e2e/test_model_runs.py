@@ -19,7 +19,7 @@ from deep_research.reasoning.model.prompting import PromptOptions
 from deep_research.request import Budget, ResearchRequest
 from deep_research.testing import FakeClock
 from tests.e2e.harness import QUESTION, Lab, User, assert_emitted_once
-from tests.support.analyst import ScriptedAnalyst
+from tests.support.analyst import ScriptedAnalyst, answer_in_form
 from tests.support.world import with_long_pages, with_models
 
 GARBAGE = ("", "asdf qwer", '{"unexpected": true}', "<think>hmm", "我不知道")
@@ -69,6 +69,28 @@ def test_a_model_that_answers_garbage_ends_in_the_report_that_rules_write(tmp_pa
     switched = [event for event in garbled.events() if event.key.startswith("error:strikes/")]
     assert len(switched) == len({event.key for event in switched})
     assert_emitted_once(garbled.events())
+
+
+def test_clauses_that_a_self_judging_model_adds_are_never_reported(tmp_path: Path) -> None:
+    clauses = (
+        "after scores of people died",
+        "in the majority of homes",
+        "at twice the budget",
+        "which shocked observers",
+    )
+    given: list[str] = []
+
+    def draft(request: ModelRequest) -> str:
+        def adorn(match: re.Match[str]) -> str:
+            given.append(clauses[len(given) % len(clauses)])
+            return f", {given[-1]}. ["
+
+        return re.sub(r"\. \[", adorn, answer_in_form(request))
+
+    user, analyst = User(tmp_path), ScriptedAnalyst(answers={"draft": draft})
+    assert _lab(user, analyst).ask().status == "done"
+    assert len(given) > len(clauses)
+    assert not [clause for clause in clauses if clause in _body(user)]
 
 
 def _acts() -> list[str]:

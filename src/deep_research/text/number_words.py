@@ -165,7 +165,7 @@ _RULES: tuple[tuple[list[str], re.Pattern[str], Callable[[re.Match[str]], Values
             _part,
         ),
         (_PARTED, rf"\b(?P<top>an?|one|three)\s(?P<part>{_PART})s?\s(?:of|more|less|fewer|higher|lower|as)\b", _part),
-        (_PARTED, rf"\b{_ABOUT}\s(?P<top>an?|one)\s(?P<part>{_PART})\b(?!\s[a-z])", _part),
+        (_PARTED, rf"\b{_ABOUT}\s(?P<top>an?|one)\s(?P<part>{_PART})\b(?!\s(?!to\b|in\b|from\b)[a-z])", _part),
         # Half of, by half, halved; but not the second half of, half-life.
         ("half", rf"{_NO_SIDE}\bhalf\s(?:of|the|its|their|all|as|those|these)\b", lambda _: _share(1, 2)),
         ("half halv", rf"\b(?:{_ABOUT}|in)\shalf\b(?![\s-][a-z])|\bhalv(?:ed|ing)\b", lambda _: _share(1, 2)),

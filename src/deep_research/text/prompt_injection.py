@@ -40,22 +40,28 @@ WORDS = {
     AI(?!-|\s(?!(?:assistant|agent|tool|reader|crawler|summari[sz]er)s?\b|must|sh|h|is|are|th|who|please|proc|sys|read)\w)
     (?:an|any|all|dear|for|the|virtual|digital|smart|AI)\sassistants?(?!\s(?:film|editor|professor|director|manager|coach))
     assistants?(?=\s(?:must|shall|should|are|is|has|please|\w+ing)\b|\s?[:,])
-    (?:research|answering|software|intelligent|AI)\sagents?
+    (?:research|answering|software|intelligent|AI)\sagents? by\s(?:software|assistants) machine-generated
+    automated\s\w+(?:\s\w+)?(?=\sth)
     (?:automated|automatic)\s(?:tool|system|reader|program|summari)\w* machine(?=,|\sread)
     (?:anyone|whoever|anybody|systems?\sthat)\s(?:answer|summari[sz]|writ|generat|compil)\w*""",
     "asked": r"""(?:any|every|each|all|your|generated|the)\s(?:answers?|summary) answers\s(?:about|on|from|to) summaries
     asked asks\s(?:what|about) answer(?:ing)?\s(?:any\s|all\s)?questions? questions?\s(?:about|on|of) come[sd]?\sup
     (?:writ|compil|prepar|generat)(?:e|ing)\s(?:an?|the|your)\s(?:report|answer|summary) (?:any|every|your)\sreports?
     summari[sz](?:e|ing) (?:quot|cit|report)ing\sth(?:is|e) whatever\s(?:the\s)?other
-    in\s(?:the|all|any)\s(?:reports?|answers?) in\s(?:its|their)\splace""",
+    in\s(?:the|all|any)\s(?:reports?|answers?) in\s(?:its|their)\splace
+    (?:answers|summar\w+|descriptions|abstracts|accounts|reviews)\s(?:\w+\s){0,2}(?:on|of|from)\sthis
+    (?:you|they|whoever|anyone|wherever)\s(?:\w+\s){0,3}?(?:recap|summari[sz]e|condense|paraphrase|retell|cite|quote)s?\sthis
+    \byour\susers?""",
     # What is to be told, and what is not.
     "tell": """states? says? write answer reply respond claim conclude declare report mentions? stress affirm assert add
-    include contain output begin put use""",
+    include contain output begin open put use award""",
     "give": """give report state write use present list quote cite show display put describe name treat regard call
     portray rank""",
-    "given": "given reported stated quoted cited described presented written treated shown named called listed used",
+    "given": """characteri[sz]ed given reported stated quoted cited described presented written treated shown named
+    called listed used""",
     "omit": r"""(?:not|never|don't|circumstances)\s(?:mention|cite|quote|say|tell\sanyone) omit leave\sout skip
-    disregard discard suppress (?:avoid|refrain\sfrom)\s(?:mention|cit|quot)ing ignore\s(?:all\s|any\s|the\s)?other
+    disregard discard suppress pass\sover be\s(?:repeated|left\sout)
+    (?:avoid|refrain\sfrom)\s(?:mention|cit|quot)ing ignore\s(?:all\s|any\s|the\s)?other
     (?:not|never|don't)\s(?:reveal|disclose|include|contain|use|give)(?=[^.;]*(?:\d|figure|number|source|docu|report))""",
     # People and programs are told what to write as well.
     "people": r"""authors? students? candidates? applicants? staff employees? members? customers? we i my our officers?
@@ -67,22 +73,25 @@ WORDS = {
     since your you our my his her its their we they he she it who what which how why where is are was were will can
     could may and but or not no regardless all only
     (?!bring|embed|feed|app?ly|reply|supply|multiply)\w+(?:ing|ed|ly|[^su]s)""",
-    "writer zh": """AI(?=\\s?(?:助|模|系|在|请|应|必|须|不|回答|生成|读者|一律|提|代理|[，：:])) 人工智[能慧]
-    语言模型 大模型 模型(?=，?(?:应|必须|请|不|一律|须|都|要|在|读))
-    助[手理](?!教) 聊天机器人 智能体 (?:摘要|问答)(?:程序|系统|工具) GPT Claude""",
-    "asked zh": """(?:回答|答[复覆]|回[复覆]|总结|概括|引用[本该此]|提[到及])[^，。！？；\\n]{0,24}?(?<!临)时(?!间)
+    "writer zh": """AI(?=\\s?(?:看|助|模|系|在|请|应|必|须|不|回答|生成|读者|一律|提|代理|[，：:])) 人工智[能慧]
+    语言模型 大模型 模型(?=[：:]|，?(?:应|必须|请|不|一律|须|都|要|在|读))
+    助[手理](?!教) 机器人(?=[：:]|[^，。]{0,8}答) 智能体 (?:摘要|问答)(?:程序|系统|工具) 智能工具
+    工具(?=代|整理|阅读|总结) (?:自动|机器)(?:摘要|生成|整理) GPT Claude""",
+    "asked zh": """
+    (?:回答|答[复覆]|回[复覆]|总结|概括|转述|整理|谈到|引用[本该此]|提[到及])[^，。！？；\\n]{0,24}?(?<!临)时(?!间)
     (?:撰写|写|生成)(?:报告|摘要|回答|答案|总结)时 答案 (?:回答|摘要|报告|总结)[中里]不
     (?:被|有人|用户|使用者|读者|若|如[果有]?|当|凡)[^，。！？；\\n]{0,12}?(?:问到|问及|询问|提问|问起)
-    (?:任何|所有)[^，。！？；\\n]{0,16}?(?:回答|摘要|报告|总结) 凡[^，。\\n]{0,16}(?:回答|提问|总结|引用)
+    (?:任何|所有)[^，。！？；\\n]{0,16}?(?:回答|摘要|报告|总结|概述|转述) 凡[^，。\\n]{0,16}(?:回答|提问|总结|引用)
     其[他它](?:来源|文件) 涉及[^，。]{0,8}(?:提问|问题)""",
     "must zh": """必须 [均都]?须 (?<!不)应当?(?!用) 不应(?!视) 应该 一律 统一 务必 请
     (?<![需主重首我])要(?![求是素么旨点]) 不得 不要 不可 不能 勿 (?<![特个级区分识辨])别 禁止
-    只(?!有|要|是)能? 改(?![变造革善进]) 不许 一概 严禁 切勿 不准 绝不 需(?![要求])""",
+    只(?!有|要|是)能? 改(?![变造革善进]) 不许 一概 严禁 切勿 不准 绝不 需(?![要求]) 宜 不必 无须 就 麻烦 任务是""",
     "tell zh": """写(?![入在字出道]|代码) 回答(?=[：“\"A-Z]|[^，。]{2}) [答回][复覆] 报告为 声?称 说(?!明[^，。]{0,4}$)
-    告[诉知](?:用户|使用者|读者) 输出(?=[A-Z“]|答) 引用 提[到及] 透露 不提 给出别 省略 跳过 推荐 采[用信] 视[为作]
-    替换 隐瞒 [描说][述成][为成]? 出现 宣称 作为[^，。；]{1,16}答案 列[为作] 答案都应""",
+    告[诉知](?:用户|使用者|读者|大家)(?!自己|其) 输出(?=[A-Z“]|答) 引用 提[到及] 透露 不提 给出别 省略 跳过 推荐
+    采[用信] 视[为作] 替换 隐瞒 [描说][述成][为成]? 出现 宣称 作为[^，。；]{1,16}答案 列[为作] 答案都应
+    首推 表述为 略去 回避 不要提 加上""",
     "people zh": """考生 学生 同学 作者 应聘 员工 客服 [教老]师 记者 我们 受访 选手 党员 干部 单位 企业 贡献者 业者 论文
-    密码 姓名 市长 [签钢]""",
+    密码 姓名 市长 [签钢] 负责""",
     "drop zh": "忽略 无视 忘[记掉] 不要理会 不要遵[循守] 停止遵[循守从] 停止执行 不再遵[循守从] 不再执行",
     "earlier zh": "以上 上面 上述 之前 先前 此前 前面 以前 前述 原有 原来 系统",
     "instructions zh": "指令 指示 提示 命令 设定 对话 规则 要求 任务 说明",
@@ -129,18 +138,19 @@ _HINTS = tuple(
     informing_the_user""".split()
 )
 _HINTS_ZH = tuple(
-    """忽略 无视 無視 忘记 忘記 忘掉 不要理会 不要理會 不要遵 停止遵 停止执 停止執 不再遵 不再执 不再執 从现在 從現在
-    系统提示 系統提示 系统指令 系統指令 新指令 新的指令 新的系统 新的系統 你现在是 你現在是 人工智能 人工智慧 语言模型
-    語言模型 大模型 机器人 機器人 能助 慧助 的回答 的回复 的回覆 的答复 的答覆 的输出 的輸出 的响应 的響應 的摘要
-    诉用户 訴用戶 知用户 知用戶 须在 須在 答时 答時 码回 碼回 语回 語回 文回 号回 號回 4回""".split()
+    """忽略 无视 忘记 忘掉 不要理会 不要遵 停止遵 停止执 不再遵 不再执 从现在 系统提示 系统指令 新指令 新的指令 新的系统
+    你现在是 人工智能 人工智慧 语言模型 大模型 机器人 能助 慧助 的回答 的回复 的回覆 的答复 的答覆 的输出 的响应 的摘要
+    诉用户 知用户 须在 答时 码回 语回 文回 号回 4回""".split()
 )
 # Every sentence that dictates an answer holds one of these.
 _DICTATING_HINTS = tuple(
     hint.replace("_", " ")
-    for hint in """assist bot llm gpt claude gemini copilot model agent automat machine engine anyone anybody whoever
-    system summar answer asked asks question report place comes_up whatever inform tell other only_this treat regard
-    refuse forbidden user reader omit skip mention leave_out disregard discard instead must_say should_say _ai ai_ ai,
-    ai: ai， ai： quot cit_ cite 智能 智慧 助 模型 机器人 答 总结 概括 引用 报告 摘要 提 问 写 告 你 您""".split()
+    for hint in """assistant chatb bots llm gpt claude gemini copilot model agent automat machine engines anyone
+    anybody whoever systems_that system_that summar answer asked asks question report its_place their_place comes_up
+    whatever inform tell_ other_source other_doc other_fi other_page other_text only_this treat regard refuse forbidden
+    user reader omit skip mention leave_out disregard discard instead must_say should_say ai_ ai- ai, ai: ai， ai： quot
+    cit_ cite recap condens paraphras retell description abstract accounts review software
+    智能 智慧 助 模型 机器人 答 总结 概括 引用 报告 摘要 提 问 写 告 你 您""".split()
 )
 _REACH = 250
 _HAN = re.compile("[\u4e00-\u9fff]")
@@ -288,8 +298,8 @@ def _dictated(lists: Mapping[str, str]) -> Iterator[str]:
     )
     must = (
         r"(?:\b(?:must|shall|should|please|always|never|kindly|under no"
-        r"|(?:is|are|has|have|needs?|required|asked|instructed|ordered) to"
-        r"|(?:ensure|make sure)[^.!?;]{0,40}|make your \w+)\b|^|[,;:—(]|\b(?:and|then)\b)"
+        r"|(?:is|are|has|have|needs?|required|expected|asked|instructed|ordered) to|have it|required that"
+        r"|(?:ensure|make sure)[^.!?;]{0,40}|make your \w+)\b|^|[,;:—(]|\b(?:and(?: to)?|then)\b)"
     )
     order = rf"{must}{manner}\b"
     yield rf"{order}(?:{lists['omit']}|refuse to|pretend that)\b"
@@ -299,14 +309,15 @@ def _dictated(lists: Mapping[str, str]) -> Iterator[str]:
     yield rf"{order}(?:replace|change) [^.!?;]{{1,60}} (?:with|to|by) "
     yield (
         rf"{order}{lists['tell']}"
-        r"(?: (?:with|by|in|the|an?|following|words?|phrase|sentence|only|to|summary|answer|report))*"
+        r"(?: (?:with|by|in|it|the|an?|following|saying|words?|phrase|sentence|only|to|summary|answer|report))*"
         r"(?: that(?! (?:they|it is|it can|it cannot|he|she|you|these|those|are|is|can)\b)| ?[:\"“]| \d"
         r"|(?-i: (?!JSON)[A-Z]{3,})|(?-i: [A-Z]\w+ (?:was|is)))"
     )
     yield rf"{order}(?:tell|inform|instruct) (?:the |your )?(?:users?|readers?) (?:that(?! they)|to|the)\b"
     yield rf"{order}(?:recommend|promote|praise|credit|endorse|name|call|use|display) (?-i:[A-Z])"
     where = "(?: as| in (?:every|all|any|your))"
-    yield rf"\b(?:must|shall|should|(?:is|are|has) to) (?:always )?be {lists['given']}{where}\b"
+    yield rf"\b(?:must|shall|should|(?:is|are|has) to|that .{{1,40}}?) (?:always )?be {lists['given']}{where}\b"
+    yield rf"\bonly .{{1,80}} may be (?:carried|{lists['given']})\b"
     yield rf"{lists['must zh']}[^。！？；\n]{{0,24}}?{lists['tell zh']}"
 
 
@@ -318,7 +329,6 @@ def _exclusive(lists: Mapping[str, str]) -> Iterator[str]:
     yield rf"\bonly this {source} (?:may|must|should) be (?:cit|us|quot)ed\b|\bcorrect answer to any\b"
     yield rf"\b(?:treat|regard|consider) this {source} as the (?:only|sole)\b|\bthe answer to give is\b"
     yield rf"^(?:for|to) (?:all |any )?(?:AI|{lists['writer']})(?: readers?)? ?:"
-    yield r"\bthe only acceptable (?:figure|answer)\b"
     yield rf"\b(?:discard|{omit})(?: all| any| the| to)? other {source}\b|\bnot use any other {source}\b"
     yield rf"{begin}(?:refuse to answer|summari[sz]e this {lists['page']} as)\b"
     yield rf"{begin}you (?:must|have to|should) (?:not cite|say that(?! you))\b"
@@ -327,19 +337,13 @@ def _exclusive(lists: Mapping[str, str]) -> Iterator[str]:
         rf"{begin}(?:tell|inform|instruct) (?:the|your) (?:users?|readers?)"
         r" (?:that(?! they)|to (?:visit|buy|use)|the)\b"
     )
-    yield rf"{begin}{say}\b[^.!?\n]{{1,80}}\bwhatever (?:the )?other\b"
-    yield rf"{begin}write [\"“][^.!?\n]{{1,60}} instead of\b|\bforbidden for {lists['writer']}"
-    yield rf"{begin}(?:respond|reply|answer)(?: to)? (?:all|any|every) questions?[^.!?\n]{{1,60}} with\b"
     other = "其[他它](?:来源|文件|文档|资料|数[字据])"
     yield rf"(?:不要|请?勿|不得|别)(?:引用|提[及到]?|使用|采用){other}|{other}[^，。]{{0,4}}(?:不[提用引]|不予)"
     yield "只(?:能|可)?引用本[文页]|答案(?:一律|都|只能|应当?|必须){1,2}[是为](?![肯否]定)"
     yield rf"^\W{{0,4}}(?:无论{other}|拒绝回答|请?告[诉知](?:用户|使用者|读者))"
-    yield r"^\W{0,4}请?以[^，。；\n]{1,16}作为[^，。；\n]{1,16}答案"
     yield "[你您](?:必须|应该|应当|要)(?:在报告[中里])?[说写](?![出明])"
-    yield "(?:严禁|禁止|不许)(?:AI|模型|助[手理])[^，。]{0,4}(?:提|引|透露)"
     omit = "(?:不要|请?勿|不得|别|切勿)"
     yield rf"[把将][^，。；\n]{{1,16}}写[成作为][^。！？；\n]{{1,16}}，{omit}|写明?[^。！？；\n]{{0,16}}，{omit}写"
-    yield rf"{omit}提[到及]?[^。！？；\n]{{1,20}}，(?:只|改|一律)写"
     yield rf"{omit}在?(?:回答|摘要|答案|报告)[中里](?:提|出现|引用)"
 
 
@@ -360,7 +364,10 @@ def find_prompt_injection(text: str, grammar: Grammar = _GRAMMAR) -> tuple[tuple
     # Signs without a glyph between the letters hide a command from a plain search, not from a model.
     hidden = [match.start() - count for count, match in enumerate(_INVISIBLE.finditer(text))]
     shown = _INVISIBLE.sub("", text) if hidden else text
-    spans = _certain(shown, sorted((*_injections(shown, grammar), *_dictations(shown, grammar))))
+    plain = to_simplified(shown).replace("’", "'")
+    # The one letter that becomes two in lower case would shift what follows it.
+    lowered = plain.replace("İ", "I").lower()
+    spans = _certain(shown, sorted((*_injections(plain, lowered, grammar), *_dictations(plain, lowered, grammar))))
     return tuple((start + bisect_right(hidden, start), end + bisect_right(hidden, end - 1)) for start, end in spans)
 
 
@@ -381,9 +388,9 @@ def _certain(text: str, found: list[_Injection]) -> Iterator[tuple[int, int]]:
             end = one.end
 
 
-def _injections(text: str, grammar: Grammar) -> Iterator[_Injection]:
-    for begin, until in _stretches(text, grammar):
-        plain = to_simplified(text[begin:until]).replace("’", "'")
+def _injections(text: str, lowered: str, grammar: Grammar) -> Iterator[_Injection]:
+    for begin, until in _stretches(lowered, grammar):
+        plain = text[begin:until]
         # A stretch cut out of a text does not begin a sentence.
         first = 1 if begin else 0
         for pattern in (grammar.certain, grammar.weak):
@@ -397,18 +404,15 @@ def _injections(text: str, grammar: Grammar) -> Iterator[_Injection]:
                 yield _Injection(begin + start, begin + end, begin + end_of_sentence, is_weak)
 
 
-def _dictations(text: str, grammar: Grammar) -> Iterator[_Injection]:
+def _dictations(plain: str, lowered: str, grammar: Grammar) -> Iterator[_Injection]:
     """Yield the sentences that dictate what answers say; what people are told to write is none."""
-    plain = to_simplified(text).replace("’", "'")
-    start = 0
-    for stop in (*_STOP.finditer(plain), None):
-        begin, start = start, stop.end() if stop else len(plain)
-        sentence = plain[begin:start]
-        lowered = sentence.lower()
-        if not any(hint in lowered for hint in _DICTATING_HINTS):
-            continue
+    ends = [*(stop.end() for stop in _STOP.finditer(plain)), len(plain)]
+    hinted = {bisect_right(ends, at) for hint in _DICTATING_HINTS for at in _offsets(lowered, hint)}
+    for number in sorted(hinted):
+        begin, end = ends[number - 1] if number else 0, ends[number]
+        sentence = plain[begin:end]
         if grammar.exclusive.search(sentence) or _is_dictated(sentence, grammar):
-            yield _Injection(begin, start, start, is_weak=False)
+            yield _Injection(begin, end, end, is_weak=False)
 
 
 def _is_dictated(sentence: str, grammar: Grammar) -> bool:
@@ -416,7 +420,7 @@ def _is_dictated(sentence: str, grammar: Grammar) -> bool:
     if not writer and not grammar.asked.search(sentence):
         return False
     # A Chinese order may begin before the one it speaks to.
-    order = grammar.dictated.search(sentence, max(0, writer.start() - len("请 ")) if writer else 0)
+    order = grammar.dictated.search(sentence, writer.start() if writer and not _HAN.match(sentence) else 0)
     # Between the two, somebody else may be the one who is told.
     until = order.end() if order and writer else len(sentence)
     return bool(order) and not grammar.people.search(sentence, writer.end() if writer else 0, until)
@@ -447,11 +451,9 @@ def _about_answer(text: str, mention: re.Match[str], first: int, grammar: Gramma
     return _Injection(start, max(mention.end(), command.end()), until, is_weak)
 
 
-def _stretches(text: str, grammar: Grammar) -> list[tuple[int, int]]:
+def _stretches(lowered: str, grammar: Grammar) -> list[tuple[int, int]]:
     """Return the surroundings of every hint, joined where they meet."""
-    # The one letter that becomes two in lower case would shift what follows it.
-    lowered = text.replace("İ", "I").replace("’", "'").lower()
-    hints = _HINTS if text.isascii() or not _HAN.search(text) else _HINTS + _HINTS_ZH
+    hints = _HINTS if lowered.isascii() or not _HAN.search(lowered) else _HINTS + _HINTS_ZH
     found = [at for each in hints if each in lowered for at in _offsets(lowered, each)]
     for begin, hint in grammar.hints:
         found += [match.start() for match in hint.finditer(lowered)] if begin in lowered else []

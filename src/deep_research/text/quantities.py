@@ -31,23 +31,25 @@ CURRENCY_SIGNS = _spellings({
 })  # fmt: skip
 
 UNITS = _spellings({
-    "USD": "dollars, dollar, usd, 美元", "EUR": "euros, euro, eur, 欧元", "GBP": "gbp, 英镑",
+    "USD": "dollars, usd, 美元", "EUR": "euros, euro, eur, 欧元", "GBP": "gbp, 英镑",
     "CNY": "yuan, rmb, cny, 元, 人民币", "JPY": "yen, 日元", "HKD": "港元", "TWD": "新台币",
-    "%": "%, percent, per cent", "pp": "percentage points, percentage point, pp, 个百分点", "bp": "basis points, bps",
+    "%": "%, percent, per cent", "pp": "percentage points, pp, 个百分点", "bp": "basis points, bps",
     "x": "times, x, ×, fold, 倍", "kg": "kg, kilograms, 公斤, 千克", "g": "g, grams, 克", "mg": "mg, 毫克",
-    "t": "t, tons, tonnes, ton, tonne, 吨, 公吨", "lb": "lb, lbs, pounds", "斤": "斤, 市斤", "台斤": "台斤",
+    "t": "t, tons, ton, tonnes, 吨, 公吨", "lb": "lb, lbs, pounds, pound", "斤": "斤, 市斤", "台斤": "台斤",
     "km": "km, kilometers, kilometres, 公里, 千米", "m": "m, meters, metres, 米", "cm": "cm, 厘米", "mm": "mm, 毫米",
     "nm": "nm, 纳米", "mi": "miles", "ha": "hectares, 公顷", "亩": "亩",
     "m²": "m², square metres, square meters, 平方米", "m³": "m³, cubic metres, cubic meters, 立方米",
-    "km²": "km², square kilometres, square kilometers, 平方公里", "L": "l, litres, liters, litre, liter, 升, 公升",
+    "km²": "km², square kilometres, square kilometers, 平方公里", "L": "l, litres, liters, 升, 公升",
     "ml": "ml, 毫升", "kW": "kw, kilowatts, 千瓦", "MW": "mw, megawatts, 兆瓦", "GW": "gw, gigawatts, 吉瓦", "TW": "tw",
     "kWh": "kwh, kilowatt-hours, 千瓦时", "MWh": "mwh, megawatt-hours, 兆瓦时", "GWh": "gwh, gigawatt-hours, 吉瓦时",
     "TWh": "twh", "°C": "°c, ℃, 摄氏度", "°F": "°f",
-    "s": "seconds, second, 秒", "ms": "ms", "min": "min, minutes, minute, 分钟", "h": "h, hours, hour, 小时",
-    "day": "days, day, 天", "week": "weeks, week, 周", "month": "months, month, 个月", "year": "years, year, 年",
+    "s": "seconds, 秒", "ms": "ms", "min": "min, minutes, 分钟", "h": "h, hours, hour, 小时",
+    "day": "days, day, 天", "week": "weeks, week, 周", "month": "months, 个月", "year": "years, year, 年",
     "GB": "gb", "MB": "mb", "TB": "tb", "people": "people, 人, 名, employees, users, patients", "家": "家",
     "例": "例", "个": "个", "台": "台", "辆": "辆", "套": "套", "项": "项", "件": "件", "次": "次", "户": "户",
 })  # fmt: skip
+# "A 6.2-kilometre path" and "6.2 kilometres".
+UNITS |= {word.removesuffix("s"): name for word, name in UNITS.items() if word.isascii() and len(word) > 5}
 
 
 __all__ = ["DateMention", "Quantity", "find_dates", "find_quantities"]
@@ -88,7 +90,7 @@ _MONEY = re.compile(
     r"(?i)£|sterling|\b(?:costs?|pa(?:y|id|ys|yment)|prices?|budget|fees?|rent|wages?|salar(?:y|ies)|spen[dt]|earn\w*"
     r"|sold for|worth|fund\w*|grants?|debts?|loans?|tax\w*|revenue|profits?|turnover|invest\w*|donat\w*|fined?)\b"
 )
-# Units of one kind, each in the least of them.
+# Units of one kind, each in the least of them; what Chinese only counts by is none: 52项 and 52个项目.
 _BASES: dict[str, tuple[str, float]] = {
     unit: (sizes.split()[0], float(size))
     for sizes in (
@@ -97,7 +99,7 @@ _BASES: dict[str, tuple[str, float]] = {
         "MB 1 GB 1e3 TB 1e6", "ml 1 L 1e3", "m² 1 亩 666.667 ha 1e4 km² 1e6",
     )
     for unit, size in zip(sizes.split()[::2], sizes.split()[1::2], strict=True)
-}  # fmt: skip
+} | dict.fromkeys("家例个台辆套项件次户", ("", 1.0))  # fmt: skip
 
 
 class Quantity(NamedTuple):
@@ -168,7 +170,7 @@ def _quantities_of(match: re.Match[str], text: str) -> list[Quantity]:
         end = match.end("scale") if unit else match.end("upper" if match["upper"] else "number")
     if unit == "斤" and to_simplified(text) != text:
         unit = "台斤"
-    if unit_word == "pounds" and (factor >= SCALES["million"] or _MONEY.search(text)):
+    if unit_word in ("pounds", "pound") and (factor >= SCALES["million"] or _MONEY.search(text)):
         unit = "GBP"
     if currency:
         unit = CURRENCY_SIGNS[currency.strip().upper()]

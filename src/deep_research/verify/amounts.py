@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
+from typing import NamedTuple
 
-from deep_research.text.analyzer import content_terms
+from deep_research.text.analyzer import CJK, analyze, content_terms
 from deep_research.text.folding import to_simplified
 from deep_research.text.number_words import (
     MOST,
@@ -17,7 +18,8 @@ from deep_research.text.number_words import (
     implied_shares,
     spelled_numbers,
 )
-from deep_research.text.quantities import in_base_unit
+from deep_research.text.quantities import chinese_number, in_base_unit
+from deep_research.verify.clauses import CLAUSE_END, letters_of
 from deep_research.verify.nearest import Near
 from deep_research.verify.particulars import HEDGE, figures_of, split_figures, without_idle_space
 
@@ -27,8 +29,15 @@ _COUNTED_CHARS = 40
 # "Two-dimensional" may stand for "2D", which names a thing and counts nothing.
 _NAMING_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?=-?[A-Za-z])")
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
+# A numeral of Chinese without a known measure may count, and may be part of a name or an idiom: 七连胜, 三明治.
+NAMING = "numeral"
+_COUNTER = re.compile(f"个?[{CJK}]")
+_NUMERAL = re.compile(
+    rf"(?<![第数几一二两三四五六七八九十百千万亿零〇\d])[二两三四五六七八九](?=[{CJK}])(?![一二三四五六七八九十百千万亿])"
+)
 # "Nearly a third" may be 31 per cent, "less than a fifth" 16, and "fewer than one in ten" 6.
 _ABOUT = 0.4
+_HEDGE_CHARS = 12
 _ROUGHLY = re.compile(rf"{HEDGE.pattern}|\b(?:over|under|less|more|fewer|close to)\b|不到|不足|逾|多", re.IGNORECASE)
 # Words that say of a whole, or of the larger part of it, what "most" says too.
 _MOSTLY = re.compile(
@@ -41,7 +50,12 @@ _MOSTLY = re.compile(
 def amounts_of(text: str) -> tuple[Worded, ...]:
     """Return the quantities of a text, in digits and in words."""
     in_digits, in_words = split_figures(text)
-    return (*(Worded(((each.value, each.unit),), each.start, each.end, each.raw) for each in in_digits), *in_words)
+    found = [*(Worded(((each.value, each.unit),), each.start, each.end, each.raw) for each in in_digits), *in_words]
+    taken = {offset for each in found for offset in range(each.start, each.end)}
+    for match in _NUMERAL.finditer(to_simplified(without_idle_space(text))):
+        if match.start() not in taken:
+            found.append(Worded(((chinese_number(match[0]), NAMING),), *match.span(), match[0]))
+    return tuple(sorted(found, key=lambda each: each.start))
 
 
 def is_held(amount: Worded, texts: Iterable[str]) -> bool:
@@ -91,6 +105,9 @@ def _equals(one: tuple[float, str], other: tuple[float, str], points: float) -> 
         return abs(value - held) <= min(points, _SHARE_PART * max(value, held))
     if {unit, held_unit} & {SHARE, TIMES, ORDER, MOST}:
         return one == other
+    # Pounds without a word for money beside them may still be it.
+    if NAMING in (unit, held_unit) or {unit, held_unit} == {"lb", "GBP"}:
+        return value == held
     return in_base_unit(value, unit) == in_base_unit(held, held_unit) or (value == held and not (unit and held_unit))
 
 
@@ -110,29 +127,24 @@ def rivals(amount: Worded, text: str, near: Near) -> bool:
     """Return whether a sentence has another quantity of the unit, or of what is counted, that a text does not tell."""
     told = {in_base_unit(*other.values[0])[0] for other in amounts_of(text)}
     value, unit = amount.values[0]
-    base, counted = in_base_unit(value, unit)[1], _counted(text, amount)
+    base, counted = in_base_unit(value, unit)[1].removeprefix(NAMING), _counted(text, amount)
     held = amounts_of(near.text)
     # The numbers of a row may have their unit in the header.
     is_bare_row = near.is_row and not any(other.values[0][1] == unit for other in held)
     for other in held:
         held_value, held_base = in_base_unit(*other.values[0])
+        held_base = held_base.removeprefix(NAMING)
         is_same = held_base == base and (bool(base) or _counted(near.text, other) == counted)
         if (is_same or (is_bare_row and not held_base)) and held_value not in told:
             return True
     return False
 
 
-def miscounts(amount: Worded, text: str, near: Near) -> bool:
-    """Return whether a sentence counts the same things, by a number that the text does not tell."""
-    counted = _counted(text, amount)
-    told = {other.values[0][0] for other in amounts_of(text)}
-    held = {other.values[0][0] for other in amounts_of(near.text) if counted and _counted(near.text, other) == counted}
-    return not amount.values[0][1] and bool(held - told) and amount.values[0][0] not in held
-
-
 def _counted(text: str, amount: Worded) -> str:
     """Return the first word behind a quantity that says what it counts."""
     behind = to_simplified(without_idle_space(text)[amount.end :])[:_COUNTED_CHARS]
+    if measure := _COUNTER.match(behind):
+        return measure[0]
     numbers = {term for worded in split_figures(behind)[1] for term in content_terms(worded.raw)}
     return next((term for term in content_terms(behind) if term not in numbers and not term[0].isdigit()), "")
 
@@ -145,10 +157,10 @@ def is_rounding(amount: Worded, texts: Iterable[str]) -> bool:
 
 
 def _rounds_to(value: float, figure: Worded) -> bool:
-    digits = re.search(r"\d[\d,]*(?:\.\d+)?", figure.raw)
-    if digits is None or not figure.values[0][0]:
+    digits = _DIGITS.search(figure.raw)
+    if not figure.values[0][0]:
         return False
-    shown = digits[0].replace(",", "")
+    shown = digits[0].replace(",", "") if digits else f"{figure.values[0][0]:.0f}"
     scale = abs(figure.values[0][0]) / float(shown)
     whole, _, decimals = shown.partition(".")
     zeros = 0 if decimals else len(whole) - len(whole.rstrip("0"))
@@ -191,6 +203,16 @@ def is_computed(figure: Worded, others: Sequence[Worded], before: str, near: Seq
     return False
 
 
+def is_part(amount: Worded, near: Sequence[Near]) -> bool:
+    """Return whether a sentence and its neighbours tell an amount as the share of another: half of 40,000."""
+    for each in near:
+        held = [other.values[0] for other in amounts_of(each.around)]
+        shares = [value for value, unit in held if unit == SHARE]
+        if any(_rounds_to(value * share / 100, amount) for (value, _), share in product(held, shares)):
+            return True
+    return False
+
+
 def is_about(amount: Worded, text: str, near: Sequence[Near]) -> bool:
     """Return whether a statement gives a share or a multiple roughly, and a sentence near it has about this one, or two
     figures that make it.
@@ -207,7 +229,65 @@ def is_about(amount: Worded, text: str, near: Sequence[Near]) -> bool:
     return False
 
 
+def is_hedged(amount: Worded, text: str) -> bool:
+    """Return whether a text gives an amount only roughly."""
+    before = to_simplified(without_idle_space(text))[: amount.start]
+    return bool(_ROUGHLY.search(before[-_HEDGE_CHARS:]))
+
+
 def digits_of(raw: str) -> float | None:
     """Return the number that the first digits of a quantity show, whatever its scale."""
     match = _DIGITS.search(raw)
     return float(match[0].replace(",", "")) if match else None
+
+
+def exchanged_amount(text: str, near: Sequence[str]) -> str:
+    """Return an amount that a source gives for what the text gives another for, and the other way round, or ""."""
+    own = _places(text)
+    theirs = [place for told in near for place in _places(told)]
+    for one, other in combinations(own, 2):
+        if one.amount == other.amount or one.amount[1] != other.amount[1]:
+            continue
+        firsts = [each for each in theirs if each.amount == one.amount]
+        seconds = [each for each in theirs if each.amount == other.amount]
+        found = [_is_exchanged((one, other), pair) for pair in product(firsts, seconds)]
+        if found and all(found):
+            return one.raw
+    return ""
+
+
+class _Place(NamedTuple):
+    """An amount and the words before and behind it, up to the next amount or the end of its clause."""
+
+    amount: tuple[float, str]
+    raw: str
+    before: frozenset[str]
+    behind: frozenset[str]
+
+
+def _places(text: str) -> list[_Place]:
+    plain = to_simplified(without_idle_space(text))
+    amounts = amounts_of(text)
+    ends = sorted({match.start() for match in CLAUSE_END.finditer(plain)} | {0, len(plain)})
+    found = []
+    for amount in amounts:
+        first = max(edge for edge in (*ends, *(each.end for each in amounts)) if edge <= amount.start)
+        last = min(edge for edge in (*ends, *(each.start for each in amounts)) if edge >= amount.end)
+        before, behind = (_said(part) for part in (plain[first : amount.start], plain[amount.end : last]))
+        found.append(_Place(in_base_unit(*amount.values[0]), amount.raw, before, behind))
+    return found
+
+
+def _said(text: str) -> frozenset[str]:
+    terms = [term for term in analyze(text) if content_terms(term) or term in ("from", "to")]
+    return letters_of(terms)
+
+
+def _is_exchanged(own: tuple[_Place, _Place], theirs: tuple[_Place, _Place]) -> bool:
+    is_crossed = is_kept = False
+    for a, b, c, d in zip(*((place.before, place.behind) for place in (*own, *theirs)), strict=True):
+        # What stands beside both tells nothing of either.
+        one, other, first, second = a - b, b - a, c - d, d - c
+        is_kept |= bool(one & first and other & second)
+        is_crossed |= bool(one & second and other & first) and not (one & first or other & second)
+    return is_crossed and not is_kept

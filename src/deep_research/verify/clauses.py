@@ -1,32 +1,41 @@
 """The clauses of a sentence, and one among them that was added: nothing of it stands where the others come from."""
 
 import re
-from collections.abc import Sequence
-from itertools import groupby
+from collections.abc import Iterable, Sequence
 
 from deep_research.text.analyzer import content_terms
 from deep_research.text.folding import to_simplified
-from deep_research.verify.particulars import split_figures
+from deep_research.verify.particulars import figures_of, split_figures, without_idle_space
 
 # What begins a clause stays in it: "after" has an opposite.
 _SUBORDINATE = (
-    "after|although|as|because|before|but|despite|leaving|making|since|so|though|unless|until|when|where|whereas|which"
+    "after|although|because|before|but|despite|leaving|making|since|so|though|unless|until|when|where|whereas|which"
     "|while|who|whose"
 )
 # "And" joins things too: it begins a clause where a verb, or what goes before a noun, follows it.
 _CLAUSE = re.compile(
-    rf"[;:，；：()（）—–]|,(?!\d)|(?=\b(?:{_SUBORDINATE})\b)"
-    r"|(?=\band\s(?:an?|the|its?|their|his|her|they|he|she|no|all|most|many|half|nearly|almost|\w+ed|\w+[^su\W]s)\b)"
+    rf"[;:，；：()（）—–]|,(?!\d)|(?=(?<!-)\b(?:{_SUBORDINATE})\b)"
+    r"|(?=\band\s(?:an?|the|its?|their|his|her|they|he|she|no|all|most|many|half|nearly|almost|is|are|was|were|has|have|\w+ed|\w+[^su\W]s)\b)"
     r"|(?=但是?|然而|却|因为|由于|并且?|而且|以致|导致|同时)",
     re.IGNORECASE,
 )
+# A clause ends where the next begins, or with its sentence.
+CLAUSE_END = re.compile(rf"{_CLAUSE.pattern}|[.!?](?=\s|$)|[。！？]", re.IGNORECASE)
 # What leads on to a statement is the writer's own.
 _LEAD = re.compile(r"[^:：]{1,40}(?:：|:(?!\d))")
-_OPENING = re.compile(rf"\s*(?:(?:{_SUBORDINATE})\b|因为|由于|在)", re.IGNORECASE)
-# So many words of its own make a clause say something, or words in a row a stretch of it, of which in Chinese each is a
-# pair of characters; and so much of the others is what the source says.
-_MIN_TERMS, _MIN_RUN, _MIN_CJK_RUN, _HELD, _HELD_BESIDE, _BESIDE = 2, 3, 4, 0.6, 0.8, 2
-_FIGURES = re.compile(r"[\d.,]*\d|[，、；]")
+_CONCLUSION = re.compile(r"so\b|因此|所以", re.IGNORECASE)
+# What begins a sentence and is not its subject.
+_OPENING = re.compile(
+    rf"\s*(?:(?:{_SUBORDINATE}|in|on|at|by|for|with|without|under|amid|due|thanks|unlike|\w+ing|\w+ed)\b"
+    "|[为因由在随迫据经按受鉴应自凭虽尽对])",
+    re.IGNORECASE,
+)
+# In a clause, a purpose, a means or a circumstance may be added as well.
+_PHRASE = re.compile(r"(?=\b(?:by|with|for|in order|under|amid|through|against|without)\b)", re.IGNORECASE)
+# So many words of its own make a clause say something, in Chinese characters; at most so much of it may stand in one
+# sentence of a source by chance, and so much of what is beside it is what the source says.
+_MIN_WORDS, _MIN_CHARACTERS, _CHANCE, _CHANCE_OF_CHARACTERS, _HELD = 2, 4, 0.28, 0.4, 0.65
+_JOINING = frozenset("因此为由于并且而但却其所之以及与和在这该也有")
 
 
 def clauses_of(text: str) -> list[str]:
@@ -36,38 +45,40 @@ def clauses_of(text: str) -> list[str]:
 
 def terms_of(text: str) -> frozenset[str]:
     """Return what a text is about, in either script of Chinese, without its quantities."""
-    return frozenset(_terms(text))
-
-
-def _terms(text: str) -> list[str]:
     for worded in split_figures(text)[1]:
         text = text.replace(worded.raw, " ")
-    return [term for term in content_terms(to_simplified(text)) if not any(map(str.isdigit, term))]
+    return frozenset(term for term in content_terms(to_simplified(text)) if not any(map(str.isdigit, term)))
 
 
-def added_clause(text: str, near: Sequence[frozenset[str]], held: frozenset[str]) -> str:
-    """Return a clause of which no word is `held`, beside others that something `near` says, or ""."""
+def added_clause(text: str, near: frozenset[str], sentences: Sequence[frozenset[str]], min_words: int = 0) -> str:
+    """Return a clause or phrase that no sentence holds more of than chance, beside others that stand `near`, or ""."""
     clauses = clauses_of(_LEAD.sub("", text, count=1))
-    terms = [terms_of(clause) for clause in clauses]
-    for at, clause in enumerate(clauses):
-        others = frozenset[str]().union(*(each for place, each in enumerate(terms) if place != at))
-        own = terms[at] - others
-        is_subject = at == 0 and not _OPENING.match(to_simplified(clause))
-        if is_subject or len(own) < _MIN_TERMS or own & held or not others:
+    parts = {*clauses, *(phrase for clause in clauses for phrase in _PHRASE.split(clause)[1:])}
+    said = letters_of(near)
+    for part in sorted(parts, key=len, reverse=True):
+        rest = terms_of(text.replace(part, " ", 1))
+        terms, others = terms_of(_without_figures(part)) - rest, letters_of(rest)
+        own = letters_of(terms) - others
+        least = max(_MIN_WORDS, min_words) if all(map(str.isascii, own)) else _MIN_CHARACTERS
+        is_subject = text.lstrip().startswith(part) and not _OPENING.match(to_simplified(part))
+        if is_subject or _CONCLUSION.match(part) or not least <= len(own) <= len(others):
             continue
-        if any(len(others & each) >= _HELD * len(others) for each in near):
-            return clause.strip(" .。")
+        # Single characters of Chinese meet more often by chance than pairs do.
+        shares = (len(own & letters_of(each)) / len(own) for each in sentences)
+        chances = (_CHANCE if terms & each or part.isascii() else _CHANCE_OF_CHARACTERS for each in sentences)
+        is_beside = len(others & said) >= _HELD * len(others)
+        if is_beside and all(share <= chance for share, chance in zip(shares, chances, strict=True)):
+            return part.strip(" .。")
     return ""
 
 
-def added_words(text: str, near: frozenset[str], held: frozenset[str]) -> str:
-    """Return words in a row of which none is `held`, in a sentence that otherwise stands `near`, or ""."""
-    every = terms_of(text)
-    for part in _FIGURES.split(text):
-        for is_known, run in groupby(_terms(part), key=held.__contains__):
-            words = [] if is_known else list(run)
-            others = every.difference(words)
-            is_long = len(words) >= (_MIN_RUN if all(map(str.isascii, words)) else _MIN_CJK_RUN)
-            if is_long and len(others & near) >= max(_HELD_BESIDE * len(others), _BESIDE * len(words)):
-                return " ".join(words)
-    return ""
+def _without_figures(text: str) -> str:
+    plain = without_idle_space(text)
+    for figure in reversed(figures_of(text)):
+        plain = f"{plain[: figure.start]} {plain[figure.end :]}"
+    return plain
+
+
+def letters_of(terms: Iterable[str]) -> frozenset[str]:
+    """Return words as they are and pairs of Chinese characters as single ones, without those that only join."""
+    return frozenset(letter for term in terms for letter in ((term,) if term.isascii() else term)) - _JOINING

@@ -99,7 +99,7 @@ def _letter_changed(text: str, near: str, held: str) -> str:
     matcher = SequenceMatcher(None, text, near, autojunk=False)
     for change, a, b, c, d in matcher.get_opcodes() if matcher.ratio() >= NEAR else ():
         kind = _KIND_AHEAD.match(text, b)
-        if change != "replace" or not b - a == d - c <= 2 or not kind:
+        if change != "replace" or not b - a == d - c <= 2 or not kind or not _CJK.match(text, a):
             continue
         if text[a : kind.end()] not in held and near[c : d + kind.end() - b].endswith(kind[0]):
             return text[a : kind.end()]

@@ -47,11 +47,6 @@ class Source(Value):
             (span, terms_of(self.text[span.start : span.end]), headers.get(span.start, frozenset())) for span in spans
         ]
 
-    @cached_property
-    def terms(self) -> frozenset[str]:
-        """Return what it is about, with its title."""
-        return terms_of(self.about).union(*(terms for _, terms, _ in self.sentences))
-
 
 class Near(NamedTuple):
     """A sentence of a source, it with its neighbours, what share of a statement's terms it holds, and how alike the two

@@ -11,19 +11,22 @@ from deep_research.text.analyzer import CJK, content_terms, stem
 from deep_research.text.dates import find_months
 from deep_research.text.number_words import MOST, ORDER, SHARE, TIMES, Worded
 from deep_research.verify.amounts import (
+    NAMING,
     amounts_of,
     digits_of,
+    exchanged_amount,
     has_other,
     has_value,
     is_about,
     is_computed,
+    is_hedged,
     is_held,
+    is_part,
     is_rounding,
-    miscounts,
     rivals,
 )
 from deep_research.verify.calculation import objection_to
-from deep_research.verify.clauses import added_clause, added_words, terms_of
+from deep_research.verify.clauses import added_clause, terms_of
 from deep_research.verify.names import exchanged_name, unknown_name
 from deep_research.verify.nearest import ALIKE, NEAR, RELATED, SAME, TURNED, Near, Source
 from deep_research.verify.opposition import has_side, is_turned
@@ -39,7 +42,7 @@ from deep_research.verify.quote import tokens_of
 from deep_research.verify.references import unknown_reference
 
 ObjectionKind = Literal["reference", "number", "unit", "sum", "date", "name", "added", "negation"]
-_TURN_WORDS = 4
+_TURN_WORDS, _MAX_OWN_WORDS = 4, 3
 # So few things a table, a conclusion or a report counts itself.
 _COUNTED = 12
 # Sentences that share nearly as much with a statement as the best one speak of the same.
@@ -120,17 +123,25 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
         # What the sentences say that come nearest is what counts; they may be as near as the best.
         same = [each.text for each in near if best and each.alike >= _AS_NEAR * best.alike]
         is_same = best is not None and (best.is_same_subject or (best.share >= SAME and not claim.is_row))
-        is_miscount = best is not None and is_same and not claim.is_row and miscounts(amount, text, best)
-        if is_held(amount, [*same, *results]) and not is_miscount:
-            continue
         others = [other for other in amounts if other is not amount]
-        if not (claim.is_exact or is_miscount) and _is_derived(amount, others, claim, near, [*results, *beside]):
+        if unit == ORDER:
+            # What the sentence tells in digits is not what it calls dozens.
+            same, whole = ([_without(others, each) for each in texts] for texts in (same, whole))
+        if is_held(amount, [*same, *results]):
             continue
-        has_rival = best is not None and is_same and (is_miscount or rivals(amount, text, best))
-        is_free = value == 1 or not (in_digits or claim.is_exact or unit in (ORDER, MOST, TIMES))
+        is_strict = claim.is_exact and not is_hedged(amount, text)
+        is_derived = not is_strict and (is_part(amount, near) or is_rounding(amount, [each.around for each in near]))
+        is_derived |= not claim.is_exact and _is_derived(amount, others, claim, near, [*results, *beside])
+        if is_derived:
+            continue
         # "The two totals differ", citing both or more, counts what it brings together: a judge sees whether rightly.
-        is_free |= claim.is_exact and not in_digits and not unit and 1 < value <= len(cited)
-        is_known = is_held(amount, [*whole, *beside]) or (not claim.is_exact and is_rounding(amount, whole))
+        is_free = value == 1 or unit == NAMING or (not in_digits and not unit and 1 < value <= len(cited))
+        # A report rounds, reckons with dates and takes shares of its own.
+        is_rough = bool(unit) or value > _COUNTED
+        is_free |= not (in_digits or claim.is_exact or unit in (ORDER, MOST, TIMES)) and is_rough
+        is_known = is_held(amount, [*whole, *beside]) or (not is_strict and is_rounding(amount, whole))
+        is_same |= unit == NAMING and not is_known
+        has_rival = best is not None and is_same and rivals(amount, text, best)
         if (is_known or is_free) and not has_rival:
             continue
         is_contrary = best is not None and best.alike >= TURNED and has_other(best.text, amount)
@@ -138,24 +149,30 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
             return Objection("unit", amount.raw.strip(), is_contrary)
         is_sum = in_digits and len([other for other in others if other.values[0][1] == unit or unit == "%"]) > 1
         return Objection("sum" if is_sum and not claim.is_exact else "number", amount.raw.strip(), is_contrary)
-    return None
+    exchanged = exchanged_amount(text, [each.around for each in near]) if best and not claim.is_row else ""
+    return Objection("number", exchanged, is_contrary=True) if exchanged else None
 
 
 def _is_derived(
     amount: Worded, others: Sequence[Worded], claim: Claim, near: Sequence[Near], results: Sequence[str]
 ) -> bool:
     """Return whether a quantity comes from those that the sources hold near it: rounded, roughly, or computed."""
-    around = [*(each.around for each in near), *results]
     unit = amount.values[0][1]
     in_digits = any(map(str.isdecimal, amount.raw))
     bare = amount._replace(values=((digits_of(amount.raw) or 0.0, ""),)) if in_digits else amount
     return (
-        is_rounding(amount, around)
+        is_rounding(amount, results)
         # An equation may leave scales and units out.
         or is_rounding(bare, results)
         or (unit in (SHARE, TIMES) and not in_digits and is_about(amount, claim.text, near))
         or (in_digits and is_computed(amount, others, claim.before, near))
     )
+
+
+def _without(amounts: Sequence[Worded], text: str) -> str:
+    for amount in amounts:
+        text = text.replace(amount.raw, " ")
+    return text
 
 
 def _days_told(sentence: str, texts: Sequence[str]) -> set[int]:
@@ -212,11 +229,11 @@ def _name(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) -> Object
 def _added(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) -> Objection | None:
     if claim.is_own or claim.is_row:
         return None
-    held = frozenset[str]().union(terms_of(claim.before), *(source.terms for source in cited))
-    near_terms = [terms_of(each.text) for each in near]
-    # A judge sees what several sentences say together.
-    said = [frozenset[str]().union(*near_terms)] if claim.is_exact else near_terms
-    clause = added_clause(claim.text, said, held) or (added_words(claim.text, said[0], held) if claim.is_exact else "")
+    near_terms = frozenset[str]().union(*(terms_of(each.text) for each in near))
+    sentences = [terms_of(claim.before), *(terms_of(source.about) for source in cited)]
+    sentences += [terms for source in cited for _, terms, _ in source.sentences]
+    # What brings many sources together has words of its own.
+    clause = added_clause(claim.text, near_terms, sentences, min_words=min(len(cited), _MAX_OWN_WORDS))
     return Objection("added", clause) if clause else None
 
 
@@ -225,7 +242,7 @@ def _contradiction(claim: Claim, near: Sequence[Near]) -> Objection | None:
     best = near[0] if near else None
     if best is None or claim.is_own:
         return None
-    if is_turned(claim.text, [each.text for each in near]):
+    if best.share >= RELATED and is_turned(claim.text, [each.text for each in near]):
         return Objection("negation", is_contrary=True)
     if best.alike < ALIKE and best.share < SAME:
         return None

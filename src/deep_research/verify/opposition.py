@@ -7,11 +7,11 @@ It sees what words show and no more: a sentence that it does not object to may s
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise, product
+from itertools import islice, pairwise, product, takewhile
 from typing import NamedTuple
 
 from deep_research.text.analyzer import analyze, content_terms, stem
-from deep_research.verify.clauses import clauses_of
+from deep_research.verify.clauses import clauses_of, letters_of
 from deep_research.verify.particulars import NEGATION_WORD, spell_negations
 
 # One word of each family is enough: English is compared by stems, Chinese by pairs of characters, simplified.
@@ -102,6 +102,8 @@ _OPPOSITES = """
     win won victory success successful / lose lost defeat failure unsuccessful
     improve / worsen
     gain / loss lost
+    lend lent / borrow
+    buy bought / sell sold
     expand / shrink shrank
     dependent / independent
     effective / ineffective
@@ -136,12 +138,16 @@ _SAME_WORD, _FAINT = 1.5, 0.01
 # Of what the sentence that shares most with a claim shares, what others must share to be considered beside it.
 _RELEVANT, _CONSIDERED, _CONSIDERED_DENYING = 0.8, 0.5, 0.4
 # In the passive, who does something comes last.
-_AGENT, _PASSIVE = "by", "被"
+_AGENT, _PASSIVE = "by", frozenset("被是")
+# 是 only does so in 是…的.
+_CLEFT, _CLEFT_END = "是", "的"
 # In Chinese they stand before the verb too, behind one of these.
-_CASES = frozenset(f"{_PASSIVE}向对给")
+_CASES = _PASSIVE.union("向对给")
 _FORMS_PASSIVE = frozenset("is are was were be been being".split())
 # To say the contrary, a clause shares so much of the other's subject, and both so much of what they hold together.
 _SAME_SUBJECT, _SAME_CLAUSE, _MIN_SUBJECT, _AS_NEAR = 0.6, 0.55, 2, 0.9
+# An opposite stands in a word's place if so much of the few words beside it is the same.
+_SAME_PLACE, _PLACE_REACH = 0.6, 3
 _THAN = "than"
 _VERB = re.compile(
     r"\b(?:\w{2,}ed|sues?|owns?|lent|lends?|sold|sells?|bought|buys?|paid|pays?|beats?|won|wins?|gave|gives?|took|takes?"
@@ -150,8 +156,6 @@ _VERB = re.compile(
     re.IGNORECASE,
 )
 _BESIDE = frozenset("in at on via through with within during among for under near into over since".split())
-# Behind one of these, "connected" says of what kind a thing is.
-_BEFORE_NOUN = frozenset("a an the of its their his her by for with".split())
 _BEFORE_OBJECT = frozenset(("to", "from", "against", "by", _THAN, _BREAK))
 
 
@@ -206,6 +210,8 @@ def is_turned(claim: str, sentences: Sequence[str]) -> bool:
     the other does it: in nearly the same words, and nothing as near says the same.
     """
     held = [_terms(part) for sentence in sentences for part in {sentence, *clauses_of(sentence)}]
+    verbs = _links() | {stem(match[0]) for match in _VERB.finditer(claim)}
+    verbs |= {word for word in _terms(claim).words if not word.isascii() and _is_content(word)}
     for clause in (claim, *clauses_of(claim)):
         claimed = _terms(clause)
         subject = _subject(claimed)
@@ -218,61 +224,71 @@ def is_turned(claim: str, sentences: Sequence[str]) -> bool:
             if share >= _SAME_SUBJECT and alike >= _SAME_CLAUSE:
                 near.append((share + alike, each))
         best = max((rank for rank, _ in near), default=0.0)
-        verbs = (
-            _links()
-            | {stem(match[0]) for match in _VERB.finditer(clause)}
-            | {word for word in claimed.words if not word.isascii() and _is_content(word)}
-        )
         if near and all(_is_contrary(claimed, each, verbs) for rank, each in near if rank >= _AS_NEAR * best):
             return True
-    return False
+    claimed = _terms(claim)
+    turned = _turned_in(claimed, [_terms(sentence) for sentence in sentences])
+    return turned is not None and _is_contrary(claimed, turned, verbs)
 
 
-def _subject(terms: Terms) -> set[str]:
-    return {word for word in terms.words if _is_content(word) and word not in _sides() and not word[0].isdigit()}
+def _subject(terms: Terms) -> frozenset[str]:
+    return letters_of(word for word in _named(terms.words) if word not in _sides())
 
 
-def _is_contrary(claimed: Terms, held: Terms, verbs: Collection[str]) -> bool:
+def _is_contrary(claimed: Terms, held: Terms, verbs: frozenset[str]) -> bool:
     """Return whether one of two clauses turns the other; an opposite and exchanged sides together turn nothing."""
-    return _has_turn(claimed, held) != any(
-        _are_exchanged(claimed, held, verb) for verb in verbs if verb in claimed.words and verb in held.words
+    return bool(_turned_in(claimed, [held])) != any(
+        _are_exchanged(claimed, held, verb, other)
+        for verb in verbs.intersection(claimed.words)
+        for other in dict.fromkeys(held.words)
+        if other == verb or (verb not in held.words and _relation(verb, other) < 0)
     )
 
 
-def _has_turn(claimed: Terms, held: Terms) -> bool:
-    """Return whether a word has only opposites in the other clause, which no other word of the claim agrees with."""
+def _turned_in(claimed: Terms, held: Sequence[Terms]) -> Terms | None:
+    """Return where an opposite stands among the words that a word of the claim stands among, and none like it does."""
     for at, word in enumerate(claimed.words):
-        if word not in _sides() or word in held.words:
-            continue
-        others = [each for each in claimed.words if each != word]
-        turns = [
-            (_relation(word, other) > 0) != (claimed.denied[at] == held.denied[place])
-            for place, other in enumerate(held.words)
-            if _relation(word, other) and not any(_relation(each, other) > 0 for each in others)
-        ]
-        if turns and all(turns):
-            return True
-    return False
+        around = _around(claimed.words, at) if word in _sides() else frozenset[str]()
+        found: list[tuple[float, bool, Terms]] = []
+        for each in held if around else ():
+            others = [other for other in claimed.words if other != word and other not in each.words]
+            for place, other in enumerate(each.words):
+                relation = _relation(word, other)
+                is_same = (relation > 0) == (claimed.denied[at] == each.denied[place])
+                # What another word of the claim agrees with is no opposite of this one.
+                is_told = other in claimed.words or any(_relation(one, other) > 0 for one in others)
+                if relation and (is_same or not is_told):
+                    share = len(around & _around(each.words, place)) / len(around)
+                    found.append((share, is_same, each))
+        share, is_same, best = max(found, key=lambda each: each[:2], default=(0.0, True, claimed))
+        if share >= _SAME_PLACE and not is_same:
+            return best
+    return None
 
 
-def _are_exchanged(claimed: Terms, held: Terms, verb: str) -> bool:
-    """Return whether those who stand before a verb stand behind it in the other clause, and the other way round."""
-    if any(
-        _BEFORE_NOUN.intersection(each.words[each.words.index(verb) - 1 : each.words.index(verb)])
-        for each in (claimed, held)
-    ):
-        return False
-    first, second = _actors(claimed.words, verb)
-    their_first, their_second = _actors(held.words, verb)
+def _around(words: Sequence[str], at: int) -> frozenset[str]:
+    """Return the few words of the subject that stand beside a place in its clause, in Chinese their characters."""
+    found = set[str]()
+    for part in (words[at + 1 :], words[at - 1 :: -1] if at else ()):
+        clause = takewhile(_BREAK.__ne__, part)
+        beside = (word for word in clause if _is_content(word) and word not in _sides() and not word[0].isdigit())
+        found |= letters_of(islice(beside, _PLACE_REACH))
+    return frozenset(found.difference(words[at]))
+
+
+def _are_exchanged(claimed: Terms, held: Terms, verb: str, other: str) -> bool:
+    """Return whether those who stand before a verb stand behind it, or behind its opposite, in the other clause."""
+    (first, second), (their_first, their_second) = _actors(claimed.words, verb), _actors(held.words, other)
     moved, came = first - their_first, their_first - first
     has_moved = 2 * len(moved & their_second) >= len(moved) > 0
     return has_moved and 2 * len(came & second) >= len(came) > 0
 
 
-def _actors(words: Sequence[str], verb: str) -> tuple[set[str], set[str]]:
+def _actors(words: Sequence[str], verb: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return who does what a verb says, and who it is done to; where, when and how they do it is neither."""
     at = words.index(verb)
-    marked = [place for place, word in enumerate(words[:at]) if not _CASES.isdisjoint(word)]
+    cases = _CASES if words[-1].endswith(_CLEFT_END) else _CASES - {_CLEFT}
+    marked = [place for place, word in enumerate(words[:at]) if not cases.isdisjoint(word)]
     middle = marked[0] if marked else at
     before, after = list(words[:middle]), list(words[middle + 1 :])
     kept, is_beside = list[str](), False
@@ -281,9 +297,9 @@ def _actors(words: Sequence[str], verb: str) -> tuple[set[str], set[str]]:
         kept += [] if is_beside else [word]
     # Beside a Chinese verb stand pairs of its characters and others'.
     seams = {word for word in words if not word.isascii() and not _CASES.union(verb).isdisjoint(word)}
-    left, right = (_named(part) - {verb} - seams - _ways().keys() for part in (before, kept))
+    left, right = (letters_of(_named(part) - {verb} - seams - _ways().keys()) for part in (before, kept))
     left, right = left - right, right - left
-    is_passive = _PASSIVE in words[middle] or _is_passive(words, verb)
+    is_passive = not (_PASSIVE & cases).isdisjoint(words[middle]) or _is_passive(words, verb)
     return (right, left) if is_passive else (left, right)
 
 

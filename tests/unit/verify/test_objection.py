@@ -18,6 +18,9 @@ PLANT = (
 BRIDGE_ZH = (
     "青石镇的老桥因为三根桥桩开裂封闭了六个月。县政府起诉了承建商宏达公司。桥上的通行量比前一年下降，维修用了九天。"
 )
+FOREST = "Oak accounts for 44 per cent of the forest, and beech for 29 per cent. A hauler lent the mill £40,000."
+FOREST += " Output of planks fell from 90 to 60 tonnes a year. Nearby, a 6.2-kilometre track was opened."
+TEAM_ZH = "县一中男子篮球队取得七连胜，东区观众四万人，西区观众六万人。王某驾车追尾了李某的车辆。基金会资助了52个项目。"
 HOSPITAL_ZH = "明德醫院收購了仁和診所，並在兩年內增設五個病房。去年住院人數上升，等候時間縮短到四天。"
 
 
@@ -44,6 +47,10 @@ def objections(sentence: str, quote: str) -> tuple[str, str]:
         ("老桥因为四根桥桩开裂封闭。", BRIDGE_ZH, "number"),
         ("明德醫院在三年內增設五個病房。", HOSPITAL_ZH, "number"),
         ("等候時間縮短到五天。", HOSPITAL_ZH, "number"),
+        ("Beech makes up 44 per cent of the forest, oak 29 per cent.", FOREST, "number"),
+        ("Output of planks fell from 60 to 90 tonnes a year.", FOREST, "number"),
+        ("县一中男子篮球队取得九连胜。", TEAM_ZH, "number"),
+        ("东区观众有六万人，西区观众则有四万人。", TEAM_ZH, "number"),
     ],
 )
 def test_a_small_number_is_checked_like_a_large_one(sentence, quote, reason):
@@ -62,6 +69,8 @@ def test_a_small_number_is_checked_like_a_large_one(sentence, quote, reason):
         ("承建商宏达公司起诉了县政府。", BRIDGE_ZH),
         ("去年住院人數下降。", HOSPITAL_ZH),
         ("仁和診所收購了明德醫院。", HOSPITAL_ZH),
+        ("The hauler borrowed £40,000 from the mill.", FOREST),
+        ("李某追尾了王某的车辆。", TEAM_ZH),
     ],
 )
 def test_another_direction_and_exchanged_sides_are_the_contrary(sentence, quote):
@@ -83,6 +92,8 @@ def test_another_direction_and_exchanged_sides_are_the_contrary(sentence, quote)
         ("县政府起诉了承建商宏达公司，镇长因此辞职。", BRIDGE_ZH, "added"),
         ("明德醫院收購了仁和診所，幾乎所有醫生離職。", HOSPITAL_ZH, "number"),
         ("明德醫院在兩年內增設五個病房，引起鄰居抗議。", HOSPITAL_ZH, "added"),
+        ("Fearing new debts, the county fined Brandt Civil, the contractor, 40,000 euros.", BRIDGE, "added"),
+        ("为了挽回声誉，县政府起诉了承建商宏达公司。", BRIDGE_ZH, "added"),
     ],
 )
 def test_a_clause_that_was_added_is_refused(sentence, quote, reason):
@@ -102,6 +113,10 @@ def test_a_clause_that_was_added_is_refused(sentence, quote, reason):
         ("与前一年相比，桥上的通行量减少。", BRIDGE_ZH),
         ("仁和診所被明德醫院收購。", HOSPITAL_ZH),
         ("兩年之內，明德醫院增設了五個病房。", HOSPITAL_ZH),
+        ("The mill borrowed 40,000 pounds from a hauler.", FOREST),
+        ("A track of 6.2 kilometres was opened nearby.", FOREST),
+        ("Output of planks went down to 60 tonnes a year from almost 90 tonnes.", FOREST),
+        ("基金会的资助给了52项。", TEAM_ZH),
     ],
 )
 def test_a_true_paraphrase_gets_no_objection(sentence, quote):
