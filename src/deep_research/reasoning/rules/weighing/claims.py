@@ -47,15 +47,17 @@ _PLANNED = frozenset(
     """targe goal goals budge expec forec plan plans plann promi desig will avera media minim maxim
     目标 承诺 设计 将 预算 概算 预计 计划 平均 至少 至多""".split()
 )
+# A change is one over a time.
+CHANGES = frozenset("incre decre fell rose grew growt reduc decli drop dropp drops impro".split())
 # What a figure is a figure of is changed by these: more of it, the change of it, a limit of it, what it is to be.
 _KIND = re.compile(
-    r"(?i)\b(?:(?:increas\w*|decreas\w*|fell|rose|grew|growth|reduc\w*|declin\w*|drop\w*)\b(?! to\b)"
+    r"(?i)\b(?:(?:increas\w*|decreas\w*|fell|rose|grew|growth|reduc\w*|declin\w*|drop\w*|improve\w*)\b(?! to\b)"
     r"|(?:target\w*|goal\w*|budget\w*|expect\w*|forecast\w*|project(?:s|ed)|plan(?:s|ned)?|promised|design|will"
     r"|estimat\w*|average|median|minimum|maximum|overrun|exceed\w*|another|further|additional|per|before|after|among"
     r"|of (?:them|which)|at (?:least|most)|(?:more|less) than"
     r"|(?:last|this|next|previous|past) (?:year|quarter|month|week)"
-    r"|(?:over|under|above|below|up to|by)(?=\s[\d$€£¥]))\b)"
-    r"|目标|预算|概算|预计|计划|承诺|设计|平均|超[出过]|至少|至多|不[足到]|以[上下]|最[高低大小多少]|其中|[之以造修][前后]"
+    r"|(?:over|under|above|below|up to)(?=\s*$))\b)"
+    r"|目标|预算|概算|预计|计划|承诺|设计|平均|超[出过]|至少|至多|不[足到]|以[上下]|最[高低大小多少]|其中|[之以造修期底][前后]"
     r"|[去今上本明]年|[上本]月|[上下]半年|[增减降升每另将](?:(?![到至])[^，；]){0,4}(?=\s*$)"
 )
 # What only corrects another's figure is no claim against it.
@@ -74,8 +76,11 @@ _NAME = re.compile(
 _COUNTED = frozenset("people 家 例 个 台 辆 套 项 件 次 户".split())
 _COUNTED_WORDS = f"{ascii_lowercase} 人名{''.join(_COUNTED)}"
 _UNIT_OF_COLUMN = re.compile(r"[(（\[]([^)）\]]+)[)）\]]")
-# Which stage, lot or issue a whole document is about.
+# Which stage, lot or issue a whole document is about, and the number or version of one of a series.
 _STAGE = re.compile(r"(?i)第[一二三四五六七八九十\d]+[期阶次季轮]|\b(?:stage|phase|round|lot) \w+")
+_NUMBERED = re.compile(r"(?<![\d.])\d{1,4}(?:\.\d+)*(?![\d.])")
+# Since then is not then.
+_SINCE = re.compile(r"(?i)(?:\b(?:since|than in)|自|比)\s*$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +97,7 @@ class FigureClaim:
     place: str
     figure: Quantity
     about: frozenset[str]
+    near: frozenset[str]
     names: frozenset[str]
     kinds: frozenset[str]
     dates: tuple[str, ...]
@@ -102,6 +108,22 @@ class FigureClaim:
     def size(self) -> tuple[float, str]:
         """Return the value and unit by which the figure compares with others."""
         return self.figure.in_base_unit
+
+    @cached_property
+    def topic(self) -> frozenset[str]:
+        """Return the words of the title."""
+        return _terms(self.place.partition(" › ")[0])
+
+    @cached_property
+    def above(self) -> frozenset[str]:
+        """Return the words that stand above it, without dates."""
+        return _terms(_blank(self.place, _dates(self.place)))
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """Return the numbers of the title that are no dates."""
+        title = self.place.partition(" › ")[0]
+        return frozenset(_NUMBERED.findall(_blank(title, _dates(title))))
 
     @cached_property
     def stages(self) -> frozenset[str]:
@@ -138,6 +160,7 @@ def _of_sentence(piece: Evidence, sentence: str, place: str) -> Iterator[FigureC
     text = without_idle_space(sentence)
     dates = _dates(text)
     undated = _blank(text, dates)
+    periods = [date for date in dates if not _SINCE.search(text, 0, date.start)]
     named = [
         each
         for each in _NAME.finditer(_blank(undated, [figure for figure in find_quantities(text) if figure.unit]))
@@ -148,24 +171,37 @@ def _of_sentence(piece: Evidence, sentence: str, place: str) -> Iterator[FigureC
     bare, sizes = _blank(undated, figures), tuple(figure.in_base_unit for figure in figures)
     for figure in figures:
         first, last = next((span for span in clauses if span[0] <= figure.start < span[1]), (0, len(text)))
-        before, behind = bare[first : figure.start], bare[figure.start : last]
-        own = [(first, last)]
+        unit = figure.in_base_unit[1]
+        # What stands behind the next figure of the unit is that one's.
+        later = (each.start for each in figures if each.start > figure.start and each.in_base_unit[1] == unit)
+        end = min(last, next(later, last))
+        before, behind = bare[first : figure.start], bare[figure.start : end]
+        own = [(first, end)]
         # A short clause has its subject in the first one, or the first one in the next.
-        if len(_terms(bare[first:last])) <= _MIN_SHARED + 1:
-            own += clauses[1:2] if own == clauses[:1] else clauses[:1]
+        if len(_terms(bare[first:end])) <= _MIN_SHARED + 1:
+            own += clauses[1:2] if first == clauses[0][0] else clauses[:1]
         yield FigureClaim(
             piece,
             sentence,
             place,
             figure,
-            about=_terms(" ".join(bare[at:end] for at, end in own)),
-            names=_terms(" ".join(each[0] for each in named if any(at <= each.start() < end for at, end in own))),
+            about=_terms(" ".join(bare[at:to] for at, to in own)),
+            near=_near(before, behind),
+            names=_terms(" ".join(each[0] for each in named if any(at <= each.start() < to for at, to in own))),
             kinds=_kinds(f"{behind}\n{before}", place),
-            dates=_periods([date for date in dates if first <= date.start < last] or dates, place),
+            dates=_periods([date for date in periods if first <= date.start < last] or periods, place),
             figures=sizes,
-            is_plain=[unit for _, unit in sizes if unit].count(figure.in_base_unit[1]) <= _MAX_FIGURES
+            is_plain=_counts(figure, text)
+            and [each for _, each in sizes if each].count(unit) <= _MAX_FIGURES
             and not _RANGE.search(undated[first:last]),
         )
+
+
+def _counts(figure: Quantity, text: str) -> bool:
+    """Return whether a figure measures or counts something: a small number without a noun behind it may be a label."""
+    is_telling = figure.unit or (figure.value.is_integer() and figure.value >= 10 ** (_TELLING_DIGITS - 1))
+    noun = re.match(r"[\s-]?([^\W\d_]+)", text[figure.end :])
+    return bool(is_telling or (noun and content_terms(noun[1])))
 
 
 def _of_row(piece: Evidence, place: str) -> Iterator[FigureClaim]:
@@ -190,6 +226,7 @@ def _of_row(piece: Evidence, place: str) -> Iterator[FigureClaim]:
                 place,
                 figure,
                 about=about or subject,
+                near=about or subject,
                 names=subject if about else frozenset(),
                 kinds=_kinds(f"{words} {names}", place),
                 dates=_periods(_dates(column) or _dates(values), f"{labels} {place}"),
@@ -224,6 +261,7 @@ def _figures(text: str, taken: Iterable[TextSpan | DateMention]) -> list[Quantit
             number = each.raw.rstrip(_COUNTED_WORDS)
             each = each._replace(unit="", end=each.start + len(number), raw=number)
         is_list_mark = not each.start and text[each.end : each.end + 1] in (".", "、", ")", "）")
+        is_list_mark = is_list_mark or text[: each.start][-1:] in ("/", "=", "_")
         if each.unit != ORDER and not is_list_mark and offsets.isdisjoint(range(each.start, each.end)):
             found.append(each)
     return found
@@ -254,6 +292,12 @@ def _terms(text: str) -> frozenset[str]:
     return frozenset(content_terms(_IDLE.sub(" ", plain)))
 
 
+def _near(before: str, behind: str) -> frozenset[str]:
+    """Return the words next to a figure: what is counted or shared is named last before it, or soon behind it."""
+    left, right = (_IDLE.sub(" ", _KIND.sub(" ", to_simplified(each))) for each in (before, behind))
+    return frozenset(term for term in (*content_terms(left)[-2:], *content_terms(right)[:3]) if len(term) > 1)
+
+
 def _kinds(text: str, place: str) -> frozenset[str]:
     own, above = ({word.lower()[:5] for word in _KIND.findall(to_simplified(each))} for each in (text, place))
     return frozenset(own | above & _PLANNED)
@@ -271,9 +315,12 @@ def differ(one: FigureClaim, other: FigureClaim) -> bool:
         return False
     if _is_rounded(one, other) or not _is_one_time(one, other) or not _is_one_subject(one, other):
         return False
+    is_row = one.piece.header or other.piece.header
+    if not is_row and one.size[1] in ("", "%") and not (one.near & other.about and other.near & one.about):
+        return False
     if _is_only_one(one, other):
         return True
-    if one.piece.header or other.piece.header:
+    if is_row:
         return _is_told_in_row(one, other)
     return _is_told_alike(one, other)
 
@@ -303,7 +350,7 @@ def _is_told_alike(one: FigureClaim, other: FigureClaim) -> bool:
 
     Between sentences of one pattern, another word is another thing.
     """
-    topic = frozenset.intersection(*(_terms(claim.place.partition(" › ")[0]) for claim in (one, other)))
+    topic = one.topic & other.topic
     first, second = one.about - topic, other.about - topic
     shared, is_chinese = len(first & second), bool(CJK_CHARACTER.search(one.sentence))
     is_near = _distance(one, other) < _NEAR
@@ -337,14 +384,22 @@ def agree(one: FigureClaim, other: FigureClaim) -> bool:
 
 def _is_one_subject(one: FigureClaim, other: FigureClaim) -> bool:
     """Return whether each holds the names of the other, beside it or above it, and not another stage of it."""
-    is_same = one.names <= other.around and other.names <= one.around
-    return is_same and not (one.stages and other.stages and one.stages.isdisjoint(other.stages))
+    if not (one.names <= other.around and other.names <= one.around):
+        return False
+    if one.stages and other.stages and one.stages.isdisjoint(other.stages):
+        return False
+    if one.numbers and other.numbers and one.numbers.isdisjoint(other.numbers) and one.topic & other.topic:
+        return False
+    is_named = one.names & other.names or one.above & other.around or other.above & one.around
+    return bool(is_named or not (one.above and other.above))
 
 
 def _is_one_time(one: FigureClaim, other: FigureClaim) -> bool:
     """Return whether the dates of one are those of the other; a day may stand for its month or year."""
     few, many = sorted((one.dates, other.dates), key=len)
-    if not few and any(len(date) == len("2025-12") for date in many):
+    if not few and (one.kinds & CHANGES or any(len(date) == len("2025-12") for date in many)):
+        return False
+    if not few and many and one.piece.header and other.piece.header:
         return False
     return all(any(_is_same_date(*sorted((date, each), key=len)) for each in many) for date in few)
 
