@@ -69,7 +69,7 @@ _IDLE = re.compile(
 )
 # Which one of several: names, stages, halls, plants; a word by itself that opens a sentence is none.
 _NAME = re.compile(
-    r"\b(?P<word>[A-Z][a-z-]*\b(?!\s(?:\d{1,4}|[A-Z])\b))|\b[A-Z][\w'-]*(?:\s(?:\d{1,4}|[A-Z])\b)?"
+    r"(?<![A-Za-z])(?P<word>[A-Z][a-z-]*\b(?!\s(?:\d{1,4}|[A-Z])\b))|(?<![A-Za-z])[A-Z][\w'-]*(?:\s(?:\d{1,4}|[A-Z])\b)?"
     r"|第[一二三四五六七八九十\d]+\w|(?<![一二三四五六七八九十])[一二三四五六七八九][期号厂线楼]"
 )
 # What is counted is said by a noun; these only count.
@@ -172,9 +172,9 @@ def _of_sentence(piece: Evidence, sentence: str, place: str) -> Iterator[FigureC
     for figure in figures:
         first, last = next((span for span in clauses if span[0] <= figure.start < span[1]), (0, len(text)))
         unit = figure.in_base_unit[1]
-        # What stands behind the next figure of the unit is that one's.
+        # What stands behind the next figure of the unit is that one's: "a fall of 3 % in rents led to 2 % in prices".
         later = (each.start for each in figures if each.start > figure.start and each.in_base_unit[1] == unit)
-        end = min(last, next(later, last))
+        end = next((at for at in later if at < last and _terms(bare[figure.end : at])), last)
         before, behind = bare[first : figure.start], bare[figure.start : end]
         own = [(first, end)]
         # A short clause has its subject in the first one, or the first one in the next.
