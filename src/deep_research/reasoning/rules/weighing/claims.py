@@ -64,7 +64,7 @@ _KIND = re.compile(
 _CORRECTS = re.compile(r"(?i)\bcorrect(?:s|ed|ion)\b|\bnot [\d$€£¥][\d.,]*.{0,30}\bbut\b|更正|有误|勘误")
 # Words that every figure may stand with.
 _IDLE = re.compile(
-    r"(?i)[为达占总共约近]|全(?=[长年部])|累计|合计|实际|[现共设]有|人数|人次|数量"
+    r"(?i)[为达占总共约近]|全(?=[长年部])|累计|合计|截至|实际|[现共设]有|人数|人次|数量"
     r"|\b(?:total|(?:end|close|beginning) of)\b"
 )
 # Which one of several: names, stages, halls, plants; a word by itself that opens a sentence is none.
@@ -76,11 +76,8 @@ _NAME = re.compile(
 _COUNTED = frozenset("people 家 例 个 台 辆 套 项 件 次 户".split())
 _COUNTED_WORDS = f"{ascii_lowercase} 人名{''.join(_COUNTED)}"
 _UNIT_OF_COLUMN = re.compile(r"[(（\[]([^)）\]]+)[)）\]]")
-# Which stage, lot or issue a whole document is about, and the number or version of one of a series.
-_STAGE = re.compile(r"(?i)第[一二三四五六七八九十\d]+[期阶次季轮]|\b(?:stage|phase|round|lot) \w+")
-_NUMBERED = re.compile(r"(?<![\d.])\d{1,4}(?:\.\d+)*(?![\d.])")
-# Since then is not then.
-_SINCE = re.compile(r"(?i)(?:\b(?:since|than in)|自|比)\s*$")
+# Which stage, issue or version of a series a whole document is about.
+_NUMBERED = re.compile(r"第[一二三四五六七八九十]+|(?<![\d.])\d{1,4}(?:\.\d+)*(?![\d.])|\b[A-Z]\b")
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,10 +106,9 @@ class FigureClaim:
         """Return the value and unit by which the figure compares with others."""
         return self.figure.in_base_unit
 
-    @cached_property
-    def topic(self) -> frozenset[str]:
-        """Return the words of the title."""
-        return _terms(self.place.partition(" › ")[0])
+    @property
+    def title(self) -> str:
+        return self.place.partition(" › ")[0]
 
     @cached_property
     def above(self) -> frozenset[str]:
@@ -122,13 +118,7 @@ class FigureClaim:
     @cached_property
     def numbers(self) -> frozenset[str]:
         """Return the numbers of the title that are no dates."""
-        title = self.place.partition(" › ")[0]
-        return frozenset(_NUMBERED.findall(_blank(title, _dates(title))))
-
-    @cached_property
-    def stages(self) -> frozenset[str]:
-        """Return which stages, lots or issues stand above it."""
-        return frozenset(_STAGE.findall(to_simplified(self.place).lower()))
+        return frozenset(_NUMBERED.findall(_blank(self.title, _dates(self.title))))
 
     @cached_property
     def around(self) -> frozenset[str]:
@@ -160,7 +150,6 @@ def _of_sentence(piece: Evidence, sentence: str, place: str) -> Iterator[FigureC
     text = without_idle_space(sentence)
     dates = _dates(text)
     undated = _blank(text, dates)
-    periods = [date for date in dates if not _SINCE.search(text, 0, date.start)]
     named = [
         each
         for each in _NAME.finditer(_blank(undated, [figure for figure in find_quantities(text) if figure.unit]))
@@ -177,9 +166,10 @@ def _of_sentence(piece: Evidence, sentence: str, place: str) -> Iterator[FigureC
         end = next((at for at in later if at < last and _terms(bare[figure.end : at])), last)
         before, behind = bare[first : figure.start], bare[figure.start : end]
         own = [(first, end)]
-        # A short clause has its subject in the first one, or the first one in the next.
+        # A short clause has its subject in the first one with words, or the first one in the next.
         if len(_terms(bare[first:end])) <= _MIN_SHARED + 1:
-            own += clauses[1:2] if first == clauses[0][0] else clauses[:1]
+            worded = [(at, to) for at, to in clauses if _terms(bare[at:to])]
+            own += worded[1:2] if worded and first == worded[0][0] else worded[:1]
         yield FigureClaim(
             piece,
             sentence,
@@ -189,7 +179,7 @@ def _of_sentence(piece: Evidence, sentence: str, place: str) -> Iterator[FigureC
             near=_near(before, behind),
             names=_terms(" ".join(each[0] for each in named if any(at <= each.start() < to for at, to in own))),
             kinds=_kinds(f"{behind}\n{before}", place),
-            dates=_periods([date for date in periods if first <= date.start < last] or periods, place),
+            dates=_periods([date for date in dates if first <= date.start < last] or dates, place),
             figures=sizes,
             is_plain=_counts(figure, text)
             and [each for _, each in sizes if each].count(unit) <= _MAX_FIGURES
@@ -261,8 +251,8 @@ def _figures(text: str, taken: Iterable[TextSpan | DateMention]) -> list[Quantit
             number = each.raw.rstrip(_COUNTED_WORDS)
             each = each._replace(unit="", end=each.start + len(number), raw=number)
         is_list_mark = not each.start and text[each.end : each.end + 1] in (".", "、", ")", "）")
-        is_list_mark = is_list_mark or text[: each.start][-1:] in ("/", "=", "_")
-        if each.unit != ORDER and not is_list_mark and offsets.isdisjoint(range(each.start, each.end)):
+        is_link = text[: each.start].endswith(("/", "=", "_"))
+        if each.unit != ORDER and not is_list_mark and not is_link and offsets.isdisjoint(range(each.start, each.end)):
             found.append(each)
     return found
 
@@ -288,14 +278,16 @@ def _blank(text: str, taken: Iterable[Quantity | DateMention]) -> str:
 
 @lru_cache(maxsize=4_096)
 def _terms(text: str) -> frozenset[str]:
-    plain = _KIND.sub(" ", to_simplified(text))
-    return frozenset(content_terms(_IDLE.sub(" ", plain)))
+    return frozenset(_words(text))
+
+
+def _words(text: str) -> list[str]:
+    return content_terms(_IDLE.sub(" ", _KIND.sub(" ", to_simplified(text))))
 
 
 def _near(before: str, behind: str) -> frozenset[str]:
     """Return the words next to a figure: what is counted or shared is named last before it, or soon behind it."""
-    left, right = (_IDLE.sub(" ", _KIND.sub(" ", to_simplified(each))) for each in (before, behind))
-    return frozenset(term for term in (*content_terms(left)[-2:], *content_terms(right)[:3]) if len(term) > 1)
+    return frozenset(term for term in (*_words(before)[-2:], *_words(behind)[:3]) if len(term) > 1)
 
 
 def _kinds(text: str, place: str) -> frozenset[str]:
@@ -316,7 +308,8 @@ def differ(one: FigureClaim, other: FigureClaim) -> bool:
     if _is_rounded(one, other) or not _is_one_time(one, other) or not _is_one_subject(one, other):
         return False
     is_row = one.piece.header or other.piece.header
-    if not is_row and one.size[1] in ("", "%") and not (one.near & other.about and other.near & one.about):
+    is_counted = one.size[1] in ("", "%") or not one.names & other.names
+    if not is_row and is_counted and not (one.near & other.about and other.near & one.about):
         return False
     if _is_only_one(one, other):
         return True
@@ -326,14 +319,10 @@ def differ(one: FigureClaim, other: FigureClaim) -> bool:
 
 
 def _is_only_one(one: FigureClaim, other: FigureClaim) -> bool:
-    """Return whether both name the same subject and time, and each has but one figure of the unit, not far apart."""
+    """Return whether both name the same subject and time, and the figures are not far apart."""
     is_telling = one.figure.unit or min(one.digits, other.digits) >= _TELLING_DIGITS
-    unit = one.size[1]
-    is_alone = all([each for _, each in claim.figures].count(unit) == 1 for claim in (one, other))
-    return (
-        bool((one.names or other.names) and is_telling and one.dates and other.dates and is_alone)
-        and _distance(one, other) < _NEAR
-    )
+    is_named = (one.names or other.names) and one.dates and other.dates
+    return bool(is_telling and is_named) and _distance(one, other) < _NEAR
 
 
 def _is_told_in_row(one: FigureClaim, other: FigureClaim) -> bool:
@@ -341,8 +330,7 @@ def _is_told_in_row(one: FigureClaim, other: FigureClaim) -> bool:
     row, told = (one, other) if one.piece.header else (other, one)
     if told.piece.header:
         return row.about <= told.about or told.about <= row.about
-    is_held = len(told.about & row.around) >= _SAME_SENTENCE * len(told.about)
-    return is_held and len(row.about & told.about) >= _SAME_SENTENCE * len(row.about)
+    return len(row.about & told.about) >= _SAME_SENTENCE * len(row.about)
 
 
 def _is_told_alike(one: FigureClaim, other: FigureClaim) -> bool:
@@ -350,20 +338,14 @@ def _is_told_alike(one: FigureClaim, other: FigureClaim) -> bool:
 
     Between sentences of one pattern, another word is another thing.
     """
-    topic = one.topic & other.topic
+    topic = _terms(one.title) & _terms(other.title)
     first, second = one.about - topic, other.about - topic
     shared, is_chinese = len(first & second), bool(CJK_CHARACTER.search(one.sentence))
-    is_near = _distance(one, other) < _NEAR
-    is_pattern = shared >= _LARGELY * len(first | second)
-    if is_pattern and not (is_near and one.names & other.names):
+    if shared >= _LARGELY * len(first | second):
         fewer, more = sorted((len(first - second), len(second - first)))
-        enough = _MIN_SHARED - bool(one.dates and other.dates)
-        return fewer <= is_chinese and fewer + more <= 2 and len(one.about & other.about) >= enough
-    return shared >= max(
-        2 if is_near or is_chinese else 3,
-        _SAME_SENTENCE * min(len(first), len(second)),
-        max(len(first), len(second)) / 3,
-    )
+        return fewer <= is_chinese and fewer + more <= 2 and len(one.about & other.about) >= 2
+    fewest = 2 if is_chinese or _distance(one, other) < _NEAR else 3
+    return shared >= max(fewest, _SAME_SENTENCE * min(len(first), len(second)))
 
 
 def agree(one: FigureClaim, other: FigureClaim) -> bool:
@@ -383,23 +365,27 @@ def agree(one: FigureClaim, other: FigureClaim) -> bool:
 
 
 def _is_one_subject(one: FigureClaim, other: FigureClaim) -> bool:
-    """Return whether each holds the names of the other, beside it or above it, and not another stage of it."""
+    """Return whether each holds the names of the other, beside it or above it, and one topic.
+
+    What only a title says ("The population was 8,211") is another thing under another title.
+    """
     if not (one.names <= other.around and other.names <= one.around):
         return False
-    if one.stages and other.stages and one.stages.isdisjoint(other.stages):
-        return False
-    if one.numbers and other.numbers and one.numbers.isdisjoint(other.numbers) and one.topic & other.topic:
+    topic = one.above & other.above
+    if topic and one.numbers and other.numbers and one.numbers.isdisjoint(other.numbers):
         return False
     is_named = one.names & other.names or one.above & other.around or other.above & one.around
     return bool(is_named or not (one.above and other.above))
 
 
 def _is_one_time(one: FigureClaim, other: FigureClaim) -> bool:
-    """Return whether the dates of one are those of the other; a day may stand for its month or year."""
+    """Return whether the dates of one are those of the other; a day may stand for its month or year.
+
+    A change, and a row beside a dated row, is of a time: where it is not given, nothing is known.
+    """
     few, many = sorted((one.dates, other.dates), key=len)
-    if not few and (one.kinds & CHANGES or any(len(date) == len("2025-12") for date in many)):
-        return False
-    if not few and many and one.piece.header and other.piece.header:
+    is_row = one.piece.header and other.piece.header
+    if not few and (one.kinds & CHANGES or any(is_row or len(date) == len("2025-12") for date in many)):
         return False
     return all(any(_is_same_date(*sorted((date, each), key=len)) for each in many) for date in few)
 
