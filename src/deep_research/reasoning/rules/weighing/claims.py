@@ -1,7 +1,6 @@
 """Figures that sources state, and what each is a figure of: whether two say the same, or contradict each other."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -250,9 +249,7 @@ def _figures(text: str, taken: Iterable[TextSpan | DateMention]) -> list[Quantit
         if each.unit in _COUNTED:
             number = each.raw.rstrip(_COUNTED_WORDS)
             each = each._replace(unit="", end=each.start + len(number), raw=number)
-        is_list_mark = not each.start and text[each.end : each.end + 1] in (".", "、", ")", "）")
-        is_link = text[: each.start].endswith(("/", "=", "_"))
-        if each.unit != ORDER and not is_list_mark and not is_link and offsets.isdisjoint(range(each.start, each.end)):
+        if each.unit != ORDER and offsets.isdisjoint(range(each.start, each.end)):
             found.append(each)
     return found
 
@@ -297,25 +294,18 @@ def _kinds(text: str, place: str) -> frozenset[str]:
 
 def differ(one: FigureClaim, other: FigureClaim) -> bool:
     """Return whether two documents' claims are about the same, at the same time, and their figures differ."""
-    # A sentence that tells the other's figure as well says what the difference is.
-    is_told = one.size in other.figures or other.size in one.figures
-    if (
-        is_told
-        or not (one.is_plain and other.is_plain and one.kinds == other.kinds)
-        or not _distance(one, other) < _FAR
-    ):
+    is_plain = one.is_plain and other.is_plain and one.kinds == other.kinds
+    if not (_distance(one, other) < _FAR and is_plain and _is_one_time(one, other) and _is_one_subject(one, other)):
         return False
-    if _is_rounded(one, other) or not _is_one_time(one, other) or not _is_one_subject(one, other):
+    # A sentence that tells the other's figure as well says what the difference is.
+    if _is_rounded(one, other) or one.size in other.figures or other.size in one.figures:
         return False
     is_row = one.piece.header or other.piece.header
     is_counted = one.size[1] in ("", "%") or not one.names & other.names
     if not is_row and is_counted and not (one.near & other.about and other.near & one.about):
         return False
-    if _is_only_one(one, other):
-        return True
-    if is_row:
-        return _is_told_in_row(one, other)
-    return _is_told_alike(one, other)
+    is_alike = _is_told_in_row if is_row else _is_told_alike
+    return _is_only_one(one, other) or is_alike(one, other)
 
 
 def _is_only_one(one: FigureClaim, other: FigureClaim) -> bool:
@@ -433,12 +423,8 @@ def find_disagreements(
     others = [*claims, *ranked_claims([piece for piece in gathered if piece.id not in known], places)]
     shown: set[str] = set()
     tables = []
-    alike: dict[object, list[tuple[int, FigureClaim]]] = defaultdict(list)
-    for place, claim in enumerate(others):
-        alike[claim.size[1], claim.kinds].append((place, claim))
     for at, one in enumerate(claims):
-        near = alike[one.size[1], one.kinds]
-        other = next((claim for place, claim in near if place > at and differ(one, claim)), None)
+        other = next((claim for claim in others[at + 1 :] if differ(one, claim)), None)
         if other is not None and not {one.sentence, other.sentence} & shown:
             pair = sorted((one, other), key=lambda claim: claim.size)
             shown |= {one.sentence, other.sentence}
