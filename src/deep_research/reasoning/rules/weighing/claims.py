@@ -14,7 +14,7 @@ from deep_research.reasoning.rules.quoting.drafting import row_of
 from deep_research.reasoning.rules.quoting.selection import best_first, trimmed
 from deep_research.reasoning.rules.quoting.units import cells_of
 from deep_research.report.paragraph import Paragraph, Sentence
-from deep_research.text.analyzer import CJK_CHARACTER, content_terms
+from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import ANY_YEAR, DateMention, find_dates, find_months
 from deep_research.text.folding import to_simplified
 from deep_research.text.number_words import ORDER
@@ -301,8 +301,8 @@ def differ(one: FigureClaim, other: FigureClaim) -> bool:
     if _is_rounded(one, other) or one.size in other.figures or other.size in one.figures:
         return False
     is_row = one.piece.header or other.piece.header
-    is_counted = one.size[1] in ("", "%") or not one.names & other.names
-    if not is_row and is_counted and not (one.near & other.about and other.near & one.about):
+    is_of_one_measure = one.near & other.about and other.near & one.about
+    if not (is_row or one.names & other.names or is_of_one_measure):
         return False
     is_alike = _is_told_in_row if is_row else _is_told_alike
     return _is_only_one(one, other) or is_alike(one, other)
@@ -330,11 +330,11 @@ def _is_told_alike(one: FigureClaim, other: FigureClaim) -> bool:
     """
     topic = _terms(one.title) & _terms(other.title)
     first, second = one.about - topic, other.about - topic
-    shared, is_chinese = len(first & second), bool(CJK_CHARACTER.search(one.sentence))
+    shared = len(first & second)
     if shared >= _LARGELY * len(first | second):
-        fewer, more = sorted((len(first - second), len(second - first)))
-        return fewer <= is_chinese and fewer + more <= 2 and len(one.about & other.about) >= 2
-    fewest = 2 if is_chinese or _distance(one, other) < _NEAR else 3
+        is_held = first <= second or second <= first
+        return is_held and len(first ^ second) <= 2 and len(one.about & other.about) >= 2
+    fewest = 2 if _distance(one, other) < _NEAR else 3
     return shared >= max(fewest, _SAME_SENTENCE * min(len(first), len(second)))
 
 
@@ -361,8 +361,7 @@ def _is_one_subject(one: FigureClaim, other: FigureClaim) -> bool:
     """
     if not (one.names <= other.around and other.names <= one.around):
         return False
-    topic = one.above & other.above
-    if topic and one.numbers and other.numbers and one.numbers.isdisjoint(other.numbers):
+    if one.numbers and other.numbers and one.numbers.isdisjoint(other.numbers):
         return False
     is_named = one.names & other.names or one.above & other.around or other.above & one.around
     return bool(is_named or not (one.above and other.above))
