@@ -29,6 +29,8 @@ _ROUNDING, _NEAR, _FAR = 0.05, 0.3, 1.5
 _TELLING_DIGITS, _TELLING_SHARED = 3, 2
 # Of the words around two figures, so many are the same, and such shares of them.
 _MIN_SHARED, _SAME_SENTENCE, _LARGELY = 3, 0.5, 0.6
+# A smaller number without a noun behind it may only tell one thing from others: door 4, version 3.
+_MIN_TELLING = 100
 # With more figures of one unit, which word belongs to which is not plain.
 _MAX_FIGURES = 3
 # The ends of a range are no figure of their own.
@@ -83,7 +85,7 @@ _NUMBERED = re.compile(r"第[一二三四五六七八九十]+|(?<![\d.])\d{1,4}(
 class FigureClaim:
     """A figure that a sentence or a row states, and what it is a figure of.
 
-    `about` are the words of its clause or column, `names` those that say which one is meant;
+    `about` are the words of its clause or column, `near` those next to it, `names` those that say which one is meant;
     `place` is the title and the headings above it. In a range or a list, which word belongs to which figure is not
     plain.
     """
@@ -127,7 +129,7 @@ class FigureClaim:
     @cached_property
     def digits(self) -> int:
         """Return how many digits the figure is given with."""
-        return len("".join(re.findall(r"\d", self.figure.raw)).strip("0"))
+        return len(re.sub(r"\D", "", self.figure.raw).strip("0"))
 
     @cached_property
     def is_hearsay(self) -> bool:
@@ -167,8 +169,8 @@ def _of_sentence(piece: Evidence, sentence: str, place: str) -> Iterator[FigureC
         own = [(first, end)]
         # A short clause has its subject in the first one with words, or the first one in the next.
         if len(_terms(bare[first:end])) <= _MIN_SHARED + 1:
-            worded = [(at, to) for at, to in clauses if _terms(bare[at:to])]
-            own += worded[1:2] if worded and first == worded[0][0] else worded[:1]
+            own += [(at, to) for at, to in clauses if at != first and _terms(bare[at:to])][:1]
+        noun = re.split(r"[\W\d_]", text[figure.end :].lstrip(" -"), maxsplit=1)[0]
         yield FigureClaim(
             piece,
             sentence,
@@ -180,17 +182,10 @@ def _of_sentence(piece: Evidence, sentence: str, place: str) -> Iterator[FigureC
             kinds=_kinds(f"{behind}\n{before}", place),
             dates=_periods([date for date in dates if first <= date.start < last] or dates, place),
             figures=sizes,
-            is_plain=_counts(figure, text)
+            is_plain=bool(figure.unit or figure.value >= _MIN_TELLING or content_terms(noun))
             and [each for _, each in sizes if each].count(unit) <= _MAX_FIGURES
             and not _RANGE.search(undated[first:last]),
         )
-
-
-def _counts(figure: Quantity, text: str) -> bool:
-    """Return whether a figure measures or counts something: a small number without a noun behind it may be a label."""
-    is_telling = figure.unit or (figure.value.is_integer() and figure.value >= 10 ** (_TELLING_DIGITS - 1))
-    noun = re.match(r"[\s-]?([^\W\d_]+)", text[figure.end :])
-    return bool(is_telling or (noun and content_terms(noun[1])))
 
 
 def _of_row(piece: Evidence, place: str) -> Iterator[FigureClaim]:
@@ -208,7 +203,7 @@ def _of_row(piece: Evidence, place: str) -> Iterator[FigureClaim]:
             words = _blank(column, _dates(column)) + cell.replace(figure.raw, "")
             subject = _terms(_blank(names, _dates(names)))
             # A column may be a year, and what is counted the row's name.
-            about = _terms(words) or frozenset(content_terms(words))
+            about = _terms(words)
             yield FigureClaim(
                 piece,
                 row_of(piece).text,
