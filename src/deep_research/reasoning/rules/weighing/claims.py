@@ -35,7 +35,7 @@ _MIN_TELLING = 100
 _MAX_FIGURES = 3
 # The ends of a range are no figure of their own.
 _RANGE = re.compile(
-    r"(?i)\b(?:between|from)\s(?=[\d$€£¥])|(?<=[\d%])\s?(?:[-–~]|to|至|到)\s?(?=[\d$€£¥])|介于|之间|[由从]\d"
+    r"(?i)\b(?:between|from)\s(?=[\d$€£¥])|(?<=[\d%])\s?(?:[-–~]|to|至|到)\s?(?=[\d$€£¥])|介于|之间|[由从]\d|\d[^\W\d降升增减]{1,2}[至到]\d"
 )
 _CLAUSE = re.compile(r"[;；]|,\s|，|\b(?:while|whereas|but)\b")
 # Who says whom a figure is from adds no origin to it.
@@ -78,7 +78,7 @@ _COUNTED = frozenset("people 家 例 个 台 辆 套 项 件 次 户".split())
 _COUNTED_WORDS = f"{ascii_lowercase} 人名{''.join(_COUNTED)}"
 _UNIT_OF_COLUMN = re.compile(r"[(（\[]([^)）\]]+)[)）\]]")
 # Which stage, issue or version of a series a whole document is about.
-_NUMBERED = re.compile(r"第[一二三四五六七八九十]+|(?<![\d.])\d{1,4}(?:\.\d+)*(?![\d.])|\b[A-Z]\b")
+_NUMBERED = re.compile(r"第[一二三四五六七八九十]+|(?<![\d.])\d{1,4}(?:\.\d+)*(?![\d.])")
 
 
 @dataclass(frozen=True, eq=False)
