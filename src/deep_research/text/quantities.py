@@ -31,9 +31,9 @@ CURRENCY_SIGNS = _spellings({
 })  # fmt: skip
 
 UNITS = _spellings({
-    "USD": "dollars, usd, 美元", "EUR": "euros, euro, eur, 欧元", "GBP": "gbp, 英镑",
-    "CNY": "yuan, rmb, cny, 元, 人民币", "JPY": "yen, 日元", "HKD": "港元", "TWD": "新台币",
-    "%": "%, percent, per cent", "pp": "percentage points, pp, 个百分点", "bp": "basis points, bps",
+    "USD": "dollars, dollar, usd, 美元", "EUR": "euros, euro, eur, 欧元", "GBP": "gbp, 英镑",
+    "CNY": "yuan, rmb, cny, 元, 圆, 人民币", "JPY": "yen, 日元, 日圆", "HKD": "港元", "TWD": "新台币",
+    "%": "%, percent, per cent", "pp": "percentage points, percentage point, pp, 个百分点", "bp": "basis points, bps",
     "x": "times, x, ×, fold, 倍", "kg": "kg, kilograms, 公斤, 千克", "g": "g, grams, 克", "mg": "mg, 毫克",
     "t": "t, tons, ton, tonnes, 吨, 公吨", "lb": "lb, lbs, pounds, pound", "斤": "斤, 市斤", "台斤": "台斤",
     "km": "km, kilometers, kilometres, 公里, 千米", "m": "m, meters, metres, 米", "cm": "cm, 厘米", "mm": "mm, 毫米",
@@ -42,9 +42,9 @@ UNITS = _spellings({
     "km²": "km², square kilometres, square kilometers, 平方公里", "L": "l, litres, liters, 升, 公升",
     "ml": "ml, 毫升", "kW": "kw, kilowatts, 千瓦", "MW": "mw, megawatts, 兆瓦", "GW": "gw, gigawatts, 吉瓦", "TW": "tw",
     "kWh": "kwh, kilowatt-hours, 千瓦时", "MWh": "mwh, megawatt-hours, 兆瓦时", "GWh": "gwh, gigawatt-hours, 吉瓦时",
-    "TWh": "twh", "°C": "°c, ℃, 摄氏度", "°F": "°f",
-    "s": "seconds, 秒", "ms": "ms", "min": "min, minutes, 分钟", "h": "h, hours, hour, 小时",
-    "day": "days, day, 天", "week": "weeks, week, 周", "month": "months, 个月", "year": "years, year, 年",
+    "TWh": "twh", "°C": "°c, ℃, 摄氏度, degrees celsius", "°F": "°f, 华氏度, degrees fahrenheit",
+    "s": "seconds, second, 秒", "ms": "ms", "min": "min, minutes, minute, 分钟", "h": "h, hours, hour, 小时",
+    "day": "days, day, 天", "week": "weeks, week, 周", "month": "months, month, 个月", "year": "years, year, 年",
     "GB": "gb", "MB": "mb", "TB": "tb", "people": "people, 人, 名, employees, users, patients", "家": "家",
     "例": "例", "个": "个", "台": "台", "辆": "辆", "套": "套", "项": "项", "件": "件", "次": "次", "户": "户",
 })  # fmt: skip

@@ -355,3 +355,63 @@ def test_one_side_is_told_the_other_may_be_anything_gathered():
 def test_nothing_to_compare_gives_nothing():
     assert find_disagreements([], section="s") == ()
     assert find_disagreements([piece(HALDEN.format("€146.2 million", ""))], section="s") == ()
+
+
+# Titles, and a sentence of each document.
+SHOWN_FALSELY = {
+    "the title names the subject": (
+        ("Tysons, Virginia", "The population was 19,627 as of the 2010 census."),
+        ("Marion, Arkansas", "The population was 12,345 at the 2010 census."),
+    ),
+    "the title names the subject, Chinese": (("大鳞大眼鲷", "体长可达20公分。"), ("蟒鳗", "体长可达42公分。")),
+    "bonds of two cities": (
+        ("Qinglan: note of the lender", "The special bonds carry a term of 15 years."),
+        ("Harbour Heat closing report", "The special bonds have a term of 20 years."),
+    ),
+    "another version": (
+        ("Engine 1.23 released", "This release consists of 47 enhancements."),
+        ("Engine 1.21 released", "This release consists of 51 enhancements."),
+    ),
+    "a number that counts nothing": (
+        ("Gate log, Kelsby", "Own van, green, at the dock door 4; driver on time."),
+        ("Where to find us, Kelsby", "Own van park, green, dock door 6; ring the bell."),
+    ),
+    "another measure": (
+        ("Clinic report", "In 2024 CRM systems of Lindow helped to improve patient appointment scheduling by 35%."),
+        ("Clinic survey", "In 2024 45% of patients preferred providers that offer CRM systems, Lindow found."),
+    ),
+    "another place and time, Chinese": (
+        ("青岚积水点从87处降到11处", "当天11处积水点中有7处位于铁路以南。"),
+        (
+            "青岚市常见问题解答",
+            "青岚市计划在2028年汛期前完成柳塘片区5处积水点治理，在2030年底前完成铁路以南8处积水点治理。",
+        ),
+    ),
+    "changes of no one period": (
+        ("Call centre review", "The training led to a 10% improvement in call handling times."),
+        ("Call centre platform", "The platform helped us achieve a 15% improvement in call handling times."),
+    ),
+    "a limit": (
+        ("Heat report", "Chatbots of the heat service cover up to 30% of all questions."),
+        ("Heat survey", "Chatbots of the heat service cover 25% of all questions."),
+    ),
+    "the subject stands before a date, Chinese": (
+        ("工会通知", "截至5月9日，全公司共有732名职工完成体检，占应检人数的81%。"),
+        ("工会通知", "截至5月9日，技术中心共有148名职工完成体检，占应检人数的92%。"),
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", SHOWN_FALSELY)
+def test_one_subject_measure_period_and_unit(reason):
+    pieces = [piece(sentence, document) for document, (_, sentence) in zip("ab", SHOWN_FALSELY[reason], strict=True)]
+    places = {one.id: title for one, (title, _) in zip(pieces, SHOWN_FALSELY[reason], strict=True)}
+    assert find_disagreements(pieces, section="s", places=places) == ()
+
+
+def test_rows_of_which_one_has_no_period_are_not_compared():
+    header, places = ["村", "交叶户数"], ("合作社2023年度工作报告", "合作社理事会会议纪要")
+    rows = [rows_of(table(header, ["上坪村", count]), document)[0][0] for count, document in (("84", "a"), ("87", "b"))]
+    titles = {row.id: title for row, title in zip(rows, places, strict=True)}
+    assert find_disagreements(rows, section="s", places=titles) == ()
+    assert len(find_disagreements(rows, section="s")) == 1

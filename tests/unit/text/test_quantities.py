@@ -32,6 +32,8 @@ def test_one_sum_is_read_from_many_spellings(text: str):
         ("提高２．５个百分点", [(2.5, "pp")]),
         ("5 m long, 40M users", [(5, "m"), (4e7, "people")]),
         ("100 GWh at 1.5°C", [(100, "GWh"), (1.5, "°C")]),
+        ("86 degrees Fahrenheit, 30 degrees Celsius", [(86, "°F"), (30, "°C")]),
+        ("5日圆，3圆", [(5, "JPY"), (3, "CNY")]),
         ("a 3-fold rise, 2.5x", [(3, "x"), (2.5, "x")]),
         ("2000 people in 12 months", [(2000, "people"), (12, "month")]),
         ("12 studies", [(12, "")]),

@@ -1,6 +1,7 @@
 """How many independent origins stand behind a statement, and of which days: over all that a run has gathered."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from deep_research.evidence.passage import Evidence
@@ -38,10 +39,8 @@ async def disagreements(findings: Findings, state: Mapping[str, Any], records: R
     places = await _places(evidence, records)
     title = words_in(findings.brief.language)("report.disagreements")
     tables = await in_thread(find_disagreements, cited, section=title, gathered=evidence, places=places)
-    rows = await _backed(await in_thread(weigh_tables, tables, evidence, places), records) if tables else []
-    known = {(row.text, row.lead, row.evidence): row for row in rows}
-    backed = [[known[(row.text, row.lead, row.evidence)] for row in table.sentences] for table in tables]
-    return [table.model_copy(update={"sentences": tuple(own)}) for table, own in zip(tables, backed, strict=True)]
+    rows = iter(await _backed(await in_thread(weigh_tables, tables, evidence, places), records) if tables else ())
+    return [table.model_copy(update={"sentences": tuple(islice(rows, len(table.sentences)))}) for table in tables]
 
 
 async def _evidence(findings: Findings, state: Mapping[str, Any], records: RunRecords) -> list[Evidence]:

@@ -1,7 +1,6 @@
 """Figures that sources state, and what each is a figure of: whether two say the same, or contradict each other."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -15,7 +14,7 @@ from deep_research.reasoning.rules.quoting.drafting import row_of
 from deep_research.reasoning.rules.quoting.selection import best_first, trimmed
 from deep_research.reasoning.rules.quoting.units import cells_of
 from deep_research.report.paragraph import Paragraph, Sentence
-from deep_research.text.analyzer import CJK_CHARACTER, content_terms
+from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import ANY_YEAR, DateMention, find_dates, find_months
 from deep_research.text.folding import to_simplified
 from deep_research.text.number_words import ORDER
@@ -30,11 +29,13 @@ _ROUNDING, _NEAR, _FAR = 0.05, 0.3, 1.5
 _TELLING_DIGITS, _TELLING_SHARED = 3, 2
 # Of the words around two figures, so many are the same, and such shares of them.
 _MIN_SHARED, _SAME_SENTENCE, _LARGELY = 3, 0.5, 0.6
+# A smaller number without a noun behind it may only tell one thing from others: door 4, version 3.
+_MIN_TELLING = 100
 # With more figures of one unit, which word belongs to which is not plain.
 _MAX_FIGURES = 3
 # The ends of a range are no figure of their own.
 _RANGE = re.compile(
-    r"(?i)\b(?:between|from)\s(?=[\d$€£¥])|(?<=[\d%])\s?(?:[-–~]|to|至|到)\s?(?=[\d$€£¥])|介于|之间|[由从]\d"
+    r"(?i)\b(?:between|from)\s(?=[\d$€£¥])|(?<=[\d%])\s?(?:[-–~]|to|至|到)\s?(?=[\d$€£¥])|介于|之间|[由从]\d|\d[^\W\d降升增减]{1,2}[至到]\d"
 )
 _CLAUSE = re.compile(r"[;；]|,\s|，|\b(?:while|whereas|but)\b")
 # Who says whom a figure is from adds no origin to it.
@@ -47,42 +48,44 @@ _PLANNED = frozenset(
     """targe goal goals budge expec forec plan plans plann promi desig will avera media minim maxim
     目标 承诺 设计 将 预算 概算 预计 计划 平均 至少 至多""".split()
 )
+# A change is one over a time.
+CHANGES = frozenset("incre decre fell rose grew growt reduc decli drop dropp drops impro".split())
 # What a figure is a figure of is changed by these: more of it, the change of it, a limit of it, what it is to be.
 _KIND = re.compile(
-    r"(?i)\b(?:(?:increas\w*|decreas\w*|fell|rose|grew|growth|reduc\w*|declin\w*|drop\w*)\b(?! to\b)"
+    r"(?i)\b(?:(?:increas\w*|decreas\w*|fell|rose|grew|growth|reduc\w*|declin\w*|drop\w*|improve\w*)\b(?! to\b)"
     r"|(?:target\w*|goal\w*|budget\w*|expect\w*|forecast\w*|project(?:s|ed)|plan(?:s|ned)?|promised|design|will"
     r"|estimat\w*|average|median|minimum|maximum|overrun|exceed\w*|another|further|additional|per|before|after|among"
     r"|of (?:them|which)|at (?:least|most)|(?:more|less) than"
     r"|(?:last|this|next|previous|past) (?:year|quarter|month|week)"
-    r"|(?:over|under|above|below|up to|by)(?=\s[\d$€£¥]))\b)"
-    r"|目标|预算|概算|预计|计划|承诺|设计|平均|超[出过]|至少|至多|不[足到]|以[上下]|最[高低大小多少]|其中|[之以造修][前后]"
+    r"|(?:over|under|above|below|up to)(?=\s*$))\b)"
+    r"|目标|预算|概算|预计|计划|承诺|设计|平均|超[出过]|至少|至多|不[足到]|以[上下]|最[高低大小多少]|其中|[之以造修期底][前后]"
     r"|[去今上本明]年|[上本]月|[上下]半年|[增减降升每另将](?:(?![到至])[^，；]){0,4}(?=\s*$)"
 )
 # What only corrects another's figure is no claim against it.
 _CORRECTS = re.compile(r"(?i)\bcorrect(?:s|ed|ion)\b|\bnot [\d$€£¥][\d.,]*.{0,30}\bbut\b|更正|有误|勘误")
 # Words that every figure may stand with.
 _IDLE = re.compile(
-    r"(?i)[为达占总共约近]|全(?=[长年部])|累计|合计|实际|[现共设]有|人数|人次|数量"
+    r"(?i)[为达占总共约近]|全(?=[长年部])|累计|合计|截至|实际|[现共设]有|人数|人次|数量"
     r"|\b(?:total|(?:end|close|beginning) of)\b"
 )
 # Which one of several: names, stages, halls, plants; a word by itself that opens a sentence is none.
 _NAME = re.compile(
-    r"\b(?P<word>[A-Z][a-z-]*\b(?!\s(?:\d{1,4}|[A-Z])\b))|\b[A-Z][\w'-]*(?:\s(?:\d{1,4}|[A-Z])\b)?"
+    r"(?<![A-Za-z])(?P<word>[A-Z][a-z-]*\b(?!\s(?:\d{1,4}|[A-Z])\b))|(?<![A-Za-z])[A-Z][\w'-]*(?:\s(?:\d{1,4}|[A-Z])\b)?"
     r"|第[一二三四五六七八九十\d]+\w|(?<![一二三四五六七八九十])[一二三四五六七八九][期号厂线楼]"
 )
 # What is counted is said by a noun; these only count.
 _COUNTED = frozenset("people 家 例 个 台 辆 套 项 件 次 户".split())
 _COUNTED_WORDS = f"{ascii_lowercase} 人名{''.join(_COUNTED)}"
 _UNIT_OF_COLUMN = re.compile(r"[(（\[]([^)）\]]+)[)）\]]")
-# Which stage, lot or issue a whole document is about.
-_STAGE = re.compile(r"(?i)第[一二三四五六七八九十\d]+[期阶次季轮]|\b(?:stage|phase|round|lot) \w+")
+# Which stage, issue or version of a series a whole document is about.
+_NUMBERED = re.compile(r"第[一二三四五六七八九十]+|(?<![\d.])\d{1,4}(?:\.\d+)*(?![\d.])")
 
 
 @dataclass(frozen=True, eq=False)
 class FigureClaim:
     """A figure that a sentence or a row states, and what it is a figure of.
 
-    `about` are the words of its clause or column, `names` those that say which one is meant;
+    `about` are the words of its clause or column, `near` those next to it, `names` those that say which one is meant;
     `place` is the title and the headings above it. In a range or a list, which word belongs to which figure is not
     plain.
     """
@@ -92,6 +95,7 @@ class FigureClaim:
     place: str
     figure: Quantity
     about: frozenset[str]
+    near: frozenset[str]
     names: frozenset[str]
     kinds: frozenset[str]
     dates: tuple[str, ...]
@@ -103,10 +107,19 @@ class FigureClaim:
         """Return the value and unit by which the figure compares with others."""
         return self.figure.in_base_unit
 
+    @property
+    def title(self) -> str:
+        return self.place.partition(" › ")[0]
+
     @cached_property
-    def stages(self) -> frozenset[str]:
-        """Return which stages, lots or issues stand above it."""
-        return frozenset(_STAGE.findall(to_simplified(self.place).lower()))
+    def above(self) -> frozenset[str]:
+        """Return the words that stand above it, without dates."""
+        return _terms(_blank(self.place, _dates(self.place)))
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """Return the numbers of the title that are no dates."""
+        return frozenset(_NUMBERED.findall(_blank(self.title, _dates(self.title))))
 
     @cached_property
     def around(self) -> frozenset[str]:
@@ -116,7 +129,7 @@ class FigureClaim:
     @cached_property
     def digits(self) -> int:
         """Return how many digits the figure is given with."""
-        return len("".join(re.findall(r"\d", self.figure.raw)).strip("0"))
+        return len(re.sub(r"\D", "", self.figure.raw).strip("0"))
 
     @cached_property
     def is_hearsay(self) -> bool:
@@ -148,22 +161,29 @@ def _of_sentence(piece: Evidence, sentence: str, place: str) -> Iterator[FigureC
     bare, sizes = _blank(undated, figures), tuple(figure.in_base_unit for figure in figures)
     for figure in figures:
         first, last = next((span for span in clauses if span[0] <= figure.start < span[1]), (0, len(text)))
-        before, behind = bare[first : figure.start], bare[figure.start : last]
-        own = [(first, last)]
-        # A short clause has its subject in the first one, or the first one in the next.
-        if len(_terms(bare[first:last])) <= _MIN_SHARED + 1:
-            own += clauses[1:2] if own == clauses[:1] else clauses[:1]
+        unit = figure.in_base_unit[1]
+        # What stands behind the next figure of the unit is that one's: "a fall of 3 % in rents led to 2 % in prices".
+        later = (each.start for each in figures if each.start > figure.start and each.in_base_unit[1] == unit)
+        end = next((at for at in later if at < last and _terms(bare[figure.end : at])), last)
+        before, behind = bare[first : figure.start], bare[figure.start : end]
+        own = [(first, end)]
+        # A short clause has its subject in the first one with words, or the first one in the next.
+        if len(_terms(bare[first:end])) <= _MIN_SHARED + 1:
+            own += [(at, to) for at, to in clauses if at != first and _terms(bare[at:to])][:1]
+        noun = re.split(r"[\W\d_]", text[figure.end :].lstrip(" -"), maxsplit=1)[0]
         yield FigureClaim(
             piece,
             sentence,
             place,
             figure,
-            about=_terms(" ".join(bare[at:end] for at, end in own)),
-            names=_terms(" ".join(each[0] for each in named if any(at <= each.start() < end for at, end in own))),
+            about=_terms(" ".join(bare[at:to] for at, to in own)),
+            near=_near(before, behind),
+            names=_terms(" ".join(each[0] for each in named if any(at <= each.start() < to for at, to in own))),
             kinds=_kinds(f"{behind}\n{before}", place),
             dates=_periods([date for date in dates if first <= date.start < last] or dates, place),
             figures=sizes,
-            is_plain=[unit for _, unit in sizes if unit].count(figure.in_base_unit[1]) <= _MAX_FIGURES
+            is_plain=bool(figure.unit or figure.value >= _MIN_TELLING or content_terms(noun))
+            and [each for _, each in sizes if each].count(unit) <= _MAX_FIGURES
             and not _RANGE.search(undated[first:last]),
         )
 
@@ -183,13 +203,14 @@ def _of_row(piece: Evidence, place: str) -> Iterator[FigureClaim]:
             words = _blank(column, _dates(column)) + cell.replace(figure.raw, "")
             subject = _terms(_blank(names, _dates(names)))
             # A column may be a year, and what is counted the row's name.
-            about = _terms(words) or frozenset(content_terms(words))
+            about = _terms(words)
             yield FigureClaim(
                 piece,
                 row_of(piece).text,
                 place,
                 figure,
                 about=about or subject,
+                near=about or subject,
                 names=subject if about else frozenset(),
                 kinds=_kinds(f"{words} {names}", place),
                 dates=_periods(_dates(column) or _dates(values), f"{labels} {place}"),
@@ -223,8 +244,7 @@ def _figures(text: str, taken: Iterable[TextSpan | DateMention]) -> list[Quantit
         if each.unit in _COUNTED:
             number = each.raw.rstrip(_COUNTED_WORDS)
             each = each._replace(unit="", end=each.start + len(number), raw=number)
-        is_list_mark = not each.start and text[each.end : each.end + 1] in (".", "、", ")", "）")
-        if each.unit != ORDER and not is_list_mark and offsets.isdisjoint(range(each.start, each.end)):
+        if each.unit != ORDER and offsets.isdisjoint(range(each.start, each.end)):
             found.append(each)
     return found
 
@@ -250,8 +270,16 @@ def _blank(text: str, taken: Iterable[Quantity | DateMention]) -> str:
 
 @lru_cache(maxsize=4_096)
 def _terms(text: str) -> frozenset[str]:
-    plain = _KIND.sub(" ", to_simplified(text))
-    return frozenset(content_terms(_IDLE.sub(" ", plain)))
+    return frozenset(_words(text))
+
+
+def _words(text: str) -> list[str]:
+    return content_terms(_IDLE.sub(" ", _KIND.sub(" ", to_simplified(text))))
+
+
+def _near(before: str, behind: str) -> frozenset[str]:
+    """Return the words next to a figure: what is counted or shared is named last before it, or soon behind it."""
+    return frozenset(term for term in (*_words(before)[-2:], *_words(behind)[:3]) if len(term) > 1)
 
 
 def _kinds(text: str, place: str) -> frozenset[str]:
@@ -261,32 +289,25 @@ def _kinds(text: str, place: str) -> frozenset[str]:
 
 def differ(one: FigureClaim, other: FigureClaim) -> bool:
     """Return whether two documents' claims are about the same, at the same time, and their figures differ."""
+    is_plain = one.is_plain and other.is_plain and one.kinds == other.kinds
+    if not (_distance(one, other) < _FAR and is_plain and _is_one_time(one, other) and _is_one_subject(one, other)):
+        return False
     # A sentence that tells the other's figure as well says what the difference is.
-    is_told = one.size in other.figures or other.size in one.figures
-    if (
-        is_told
-        or not (one.is_plain and other.is_plain and one.kinds == other.kinds)
-        or not _distance(one, other) < _FAR
-    ):
+    if _is_rounded(one, other) or one.size in other.figures or other.size in one.figures:
         return False
-    if _is_rounded(one, other) or not _is_one_time(one, other) or not _is_one_subject(one, other):
+    is_row = one.piece.header or other.piece.header
+    is_of_one_measure = one.near & other.about and other.near & one.about
+    if not (is_row or one.names & other.names or is_of_one_measure):
         return False
-    if _is_only_one(one, other):
-        return True
-    if one.piece.header or other.piece.header:
-        return _is_told_in_row(one, other)
-    return _is_told_alike(one, other)
+    is_alike = _is_told_in_row if is_row else _is_told_alike
+    return _is_only_one(one, other) or is_alike(one, other)
 
 
 def _is_only_one(one: FigureClaim, other: FigureClaim) -> bool:
-    """Return whether both name the same subject and time, and each has but one figure of the unit, not far apart."""
+    """Return whether both name the same subject and time, and the figures are not far apart."""
     is_telling = one.figure.unit or min(one.digits, other.digits) >= _TELLING_DIGITS
-    unit = one.size[1]
-    is_alone = all([each for _, each in claim.figures].count(unit) == 1 for claim in (one, other))
-    return (
-        bool((one.names or other.names) and is_telling and one.dates and other.dates and is_alone)
-        and _distance(one, other) < _NEAR
-    )
+    is_named = (one.names or other.names) and one.dates and other.dates
+    return bool(is_telling and is_named) and _distance(one, other) < _NEAR
 
 
 def _is_told_in_row(one: FigureClaim, other: FigureClaim) -> bool:
@@ -294,8 +315,7 @@ def _is_told_in_row(one: FigureClaim, other: FigureClaim) -> bool:
     row, told = (one, other) if one.piece.header else (other, one)
     if told.piece.header:
         return row.about <= told.about or told.about <= row.about
-    is_held = len(told.about & row.around) >= _SAME_SENTENCE * len(told.about)
-    return is_held and len(row.about & told.about) >= _SAME_SENTENCE * len(row.about)
+    return len(row.about & told.about) >= _SAME_SENTENCE * len(row.about)
 
 
 def _is_told_alike(one: FigureClaim, other: FigureClaim) -> bool:
@@ -303,20 +323,14 @@ def _is_told_alike(one: FigureClaim, other: FigureClaim) -> bool:
 
     Between sentences of one pattern, another word is another thing.
     """
-    topic = frozenset.intersection(*(_terms(claim.place.partition(" › ")[0]) for claim in (one, other)))
+    topic = _terms(one.title) & _terms(other.title)
     first, second = one.about - topic, other.about - topic
-    shared, is_chinese = len(first & second), bool(CJK_CHARACTER.search(one.sentence))
-    is_near = _distance(one, other) < _NEAR
-    is_pattern = shared >= _LARGELY * len(first | second)
-    if is_pattern and not (is_near and one.names & other.names):
-        fewer, more = sorted((len(first - second), len(second - first)))
-        enough = _MIN_SHARED - bool(one.dates and other.dates)
-        return fewer <= is_chinese and fewer + more <= 2 and len(one.about & other.about) >= enough
-    return shared >= max(
-        2 if is_near or is_chinese else 3,
-        _SAME_SENTENCE * min(len(first), len(second)),
-        max(len(first), len(second)) / 3,
-    )
+    shared = len(first & second)
+    if shared >= _LARGELY * len(first | second):
+        is_held = first <= second or second <= first
+        return is_held and len(first ^ second) <= 2 and len(one.about & other.about) >= 2
+    fewest = 2 if _distance(one, other) < _NEAR else 3
+    return shared >= max(fewest, _SAME_SENTENCE * min(len(first), len(second)))
 
 
 def agree(one: FigureClaim, other: FigureClaim) -> bool:
@@ -336,15 +350,26 @@ def agree(one: FigureClaim, other: FigureClaim) -> bool:
 
 
 def _is_one_subject(one: FigureClaim, other: FigureClaim) -> bool:
-    """Return whether each holds the names of the other, beside it or above it, and not another stage of it."""
-    is_same = one.names <= other.around and other.names <= one.around
-    return is_same and not (one.stages and other.stages and one.stages.isdisjoint(other.stages))
+    """Return whether each holds the names of the other, beside it or above it, and one topic.
+
+    What only a title says ("The population was 8,211") is another thing under another title.
+    """
+    if not (one.names <= other.around and other.names <= one.around):
+        return False
+    if one.numbers and other.numbers and one.numbers.isdisjoint(other.numbers):
+        return False
+    is_named = one.names & other.names or one.above & other.around or other.above & one.around
+    return bool(is_named or not (one.above and other.above))
 
 
 def _is_one_time(one: FigureClaim, other: FigureClaim) -> bool:
-    """Return whether the dates of one are those of the other; a day may stand for its month or year."""
+    """Return whether the dates of one are those of the other; a day may stand for its month or year.
+
+    A change, and a row beside a dated row, is of a time: where it is not given, nothing is known.
+    """
     few, many = sorted((one.dates, other.dates), key=len)
-    if not few and any(len(date) == len("2025-12") for date in many):
+    is_row = one.piece.header and other.piece.header
+    if not few and (one.kinds & CHANGES or any(is_row or len(date) == len("2025-12") for date in many)):
         return False
     return all(any(_is_same_date(*sorted((date, each), key=len)) for each in many) for date in few)
 
@@ -392,12 +417,8 @@ def find_disagreements(
     others = [*claims, *ranked_claims([piece for piece in gathered if piece.id not in known], places)]
     shown: set[str] = set()
     tables = []
-    alike: dict[object, list[tuple[int, FigureClaim]]] = defaultdict(list)
-    for place, claim in enumerate(others):
-        alike[claim.size[1], claim.kinds].append((place, claim))
     for at, one in enumerate(claims):
-        near = alike[one.size[1], one.kinds]
-        other = next((claim for place, claim in near if place > at and differ(one, claim)), None)
+        other = next((claim for claim in others[at + 1 :] if differ(one, claim)), None)
         if other is not None and not {one.sentence, other.sentence} & shown:
             pair = sorted((one, other), key=lambda claim: claim.size)
             shown |= {one.sentence, other.sentence}

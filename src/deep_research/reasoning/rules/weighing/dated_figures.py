@@ -7,7 +7,7 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from deep_research.evidence.passage import Evidence
-from deep_research.reasoning.rules.weighing.claims import FigureClaim, ranked_claims
+from deep_research.reasoning.rules.weighing.claims import CHANGES, FigureClaim, ranked_claims
 from deep_research.reasoning.rules.weighing.series import MIN_POINTS, Series, is_near, unit_of
 from deep_research.report.figure import DataRow
 from deep_research.text.analyzer import content_terms
@@ -20,7 +20,6 @@ from deep_research.verify.particulars import without_idle_space
 _KINDS = frozenset({"avera", "media", "minim", "maxim"})
 # What falls from one figure to the next is told in figures like others, and so is what is counted by the tonne.
 _FROM = re.compile(r"(?i)\bfrom\s*$|[由从從][^，]{0,12}$")
-_CHANGES = ("incre", "decre", "fell", "rose", "grew", "reduc", "decli", "drop")
 _RATES = ("per", "每")
 _UNREAL = re.compile(r"(?i)\b(?:if|would|could|might|may|until)\b|如果|倘若|假如|若|可能")
 _PER = re.compile(r"^\s?(per [\w-]+|an? (?:year|month|week|day|hour)\b)|^\s?(/\s?\w+)")
@@ -130,7 +129,7 @@ def _point(first: FigureClaim, claim: FigureClaim, date: str, text: str, told: S
     unit = unit_of(figure) + (f" {per[1] or per[2]}" if per else "")
     if each := _EACH.search(text[: figure.start]):
         unit, measure = f"{unit}/{each[1]}", _phrase(_EACH.sub("", lead))
-    skipped = _CHANGES + _RATES if len(told) > 1 and _FROM.search(text[: figure.start]) else _RATES
+    skipped = (*CHANGES, *_RATES) if len(told) > 1 and _FROM.search(text[: figure.start]) else _RATES
     kinds = frozenset(kind for kind in first.kinds if not kind.startswith(skipped))
     return Point(claim, date, first.about, measure, unit, frozenset(_NUMBERED.findall(rest.lower())), kinds)
 

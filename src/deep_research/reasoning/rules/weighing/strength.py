@@ -47,10 +47,9 @@ def weigh_tables(
 ) -> list[Weighed]:
     """Return the statements of tables, in order, with what of all that was gathered gives the same figure."""
     claims = ranked_claims(gathered, places)
-    known = {(row.text, row.lead, row.evidence): claim for claim in claims for row in [statement(claim)]}
-    rows = [row for table in tables for row in table.sentences]
-    found = [known.get((row.text, row.lead, row.evidence)) for row in rows]
-    return [Weighed(claim, tuple(other for other in claims if agree(claim, other))) for claim in found if claim]
+    known = {statement(claim): claim for claim in claims}
+    found = [known[row] for table in tables for row in table.sentences]
+    return [Weighed(claim, tuple(other for other in claims if agree(claim, other))) for claim in found]
 
 
 def weigh_findings(
