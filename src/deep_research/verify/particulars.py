@@ -19,7 +19,7 @@ _NEGATION = re.compile(
 NEGATION_WORD = "not"
 # Words that hold a sign of negation and deny nothing.
 _NO_NEGATION = re.compile(
-    r"\bnot only\b|\bno\. ?(?=\d)|不仅|不断|不同|不过|不少|不久|不止|不管|不但|非常|未来|无论|无锡|是否|否则|除非"
+    r"\bnot only\b|\bno\.(?=:? ?\d)|不仅|不断|不同|不过|不少|不久|不止|不管|不但|非常|未来|无论|无锡|是否|否则|除非"
     r"|莫过于|非洲|不锈钢",
     re.IGNORECASE,
 )
