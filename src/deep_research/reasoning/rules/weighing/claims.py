@@ -29,8 +29,6 @@ _ROUNDING, _NEAR, _FAR = 0.05, 0.3, 1.5
 _TELLING_DIGITS, _TELLING_SHARED = 3, 2
 # Of the words around two figures, so many are the same, and such shares of them.
 _MIN_SHARED, _SAME_SENTENCE, _LARGELY = 3, 0.5, 0.6
-# A smaller number without a noun behind it may only tell one thing from others: door 4, version 3.
-_MIN_TELLING = 100
 # With more figures of one unit, which word belongs to which is not plain.
 _MAX_FIGURES = 3
 # The ends of a range are no figure of their own.
@@ -95,12 +93,12 @@ class FigureClaim:
     place: str
     figure: Quantity
     about: frozenset[str]
-    near: frozenset[str]
     names: frozenset[str]
     kinds: frozenset[str]
     dates: tuple[str, ...]
     figures: tuple[tuple[float, str], ...]
     is_plain: bool = True
+    near: frozenset[str] = frozenset()
 
     @cached_property
     def size(self) -> tuple[float, str]:
@@ -170,19 +168,21 @@ def _of_sentence(piece: Evidence, sentence: str, place: str) -> Iterator[FigureC
         # A short clause has its subject in the first one with words, or the first one in the next.
         if len(_terms(bare[first:end])) <= _MIN_SHARED + 1:
             own += [(at, to) for at, to in clauses if at != first and _terms(bare[at:to])][:1]
-        noun = re.split(r"[\W\d_]", text[figure.end :].lstrip(" -"), maxsplit=1)[0]
+        # A number behind a noun, and before none, only tells one thing from others: door 4, version 3.
+        noun = re.split(r"[\W\d_]", text[: figure.start].rstrip(" -"))[-1]
+        counted = re.split(r"[\W\d_]", text[figure.end :].lstrip(" -"))[0]
         yield FigureClaim(
             piece,
             sentence,
             place,
             figure,
             about=_terms(" ".join(bare[at:to] for at, to in own)),
-            near=_near(before, behind),
+            near=frozenset(term for term in (*_words(before)[-2:], *_words(behind)[:3]) if len(term) > 1),
             names=_terms(" ".join(each[0] for each in named if any(at <= each.start() < to for at, to in own))),
             kinds=_kinds(f"{behind}\n{before}", place),
             dates=_periods([date for date in dates if first <= date.start < last] or dates, place),
             figures=sizes,
-            is_plain=bool(figure.unit or figure.value >= _MIN_TELLING or content_terms(noun))
+            is_plain=bool(figure.unit or content_terms(counted) or not content_terms(noun))
             and [each for _, each in sizes if each].count(unit) <= _MAX_FIGURES
             and not _RANGE.search(undated[first:last]),
         )
@@ -210,7 +210,6 @@ def _of_row(piece: Evidence, place: str) -> Iterator[FigureClaim]:
                 place,
                 figure,
                 about=about or subject,
-                near=about or subject,
                 names=subject if about else frozenset(),
                 kinds=_kinds(f"{words} {names}", place),
                 dates=_periods(_dates(column) or _dates(values), f"{labels} {place}"),
@@ -277,11 +276,6 @@ def _words(text: str) -> list[str]:
     return content_terms(_IDLE.sub(" ", _KIND.sub(" ", to_simplified(text))))
 
 
-def _near(before: str, behind: str) -> frozenset[str]:
-    """Return the words next to a figure: what is counted or shared is named last before it, or soon behind it."""
-    return frozenset(term for term in (*_words(before)[-2:], *_words(behind)[:3]) if len(term) > 1)
-
-
 def _kinds(text: str, place: str) -> frozenset[str]:
     own, above = ({word.lower()[:5] for word in _KIND.findall(to_simplified(each))} for each in (text, place))
     return frozenset(own | above & _PLANNED)
@@ -296,8 +290,9 @@ def differ(one: FigureClaim, other: FigureClaim) -> bool:
     if _is_rounded(one, other) or one.size in other.figures or other.size in one.figures:
         return False
     is_row = one.piece.header or other.piece.header
-    is_of_one_measure = one.near & other.about and other.near & one.about
-    if not (is_row or one.names & other.names or is_of_one_measure):
+    # What is measured is named last before a figure, or soon behind it.
+    is_near = one.near & other.about and other.near & one.about
+    if not (is_near or is_row or one.names & other.names):
         return False
     is_alike = _is_told_in_row if is_row else _is_told_alike
     return _is_only_one(one, other) or is_alike(one, other)
@@ -306,7 +301,7 @@ def differ(one: FigureClaim, other: FigureClaim) -> bool:
 def _is_only_one(one: FigureClaim, other: FigureClaim) -> bool:
     """Return whether both name the same subject and time, and the figures are not far apart."""
     is_telling = one.figure.unit or min(one.digits, other.digits) >= _TELLING_DIGITS
-    is_named = (one.names or other.names) and one.dates and other.dates
+    is_named = one.names | other.names and one.dates and other.dates
     return bool(is_telling and is_named) and _distance(one, other) < _NEAR
 
 
@@ -325,12 +320,10 @@ def _is_told_alike(one: FigureClaim, other: FigureClaim) -> bool:
     """
     topic = _terms(one.title) & _terms(other.title)
     first, second = one.about - topic, other.about - topic
-    shared = len(first & second)
+    shared, fewer = len(first & second), min(len(first), len(second))
     if shared >= _LARGELY * len(first | second):
-        is_held = first <= second or second <= first
-        return is_held and len(first ^ second) <= 2 and len(one.about & other.about) >= 2
-    fewest = 2 if _distance(one, other) < _NEAR else 3
-    return shared >= max(fewest, _SAME_SENTENCE * min(len(first), len(second)))
+        return shared == fewer and len(first ^ second) <= 2 <= len(one.about & other.about)
+    return shared >= max(2 if _distance(one, other) < _NEAR else 3, _SAME_SENTENCE * fewer)
 
 
 def agree(one: FigureClaim, other: FigureClaim) -> bool:
