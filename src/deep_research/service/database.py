@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from deep_research.database import connect
 from deep_research.settings import Settings
@@ -63,6 +63,14 @@ class ServerDatabase:
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._tables.write, work)
         finally:
             self._seen_at = 0.0
+
+    async def all(self, query: str, **values: Column) -> list[dict[str, Any]]:
+        """Return every row of one named query."""
+        return await self.work(lambda records: [dict(row) for row in records.all(query, **values)])
+
+    async def run(self, query: str, **values: Column) -> int:
+        """Send one named statement by itself and return how many rows it changed."""
+        return await self.work(lambda records: records.run(query, **values))
 
     def version(self) -> int:
         """Return a number that changes with every change of the tables, whoever makes it; quick, never in the way.

@@ -145,7 +145,7 @@ class Documents:
 
     async def list(self, who: Identity) -> list[Collection]:
         """Return the operator's folder, then the collections of this account, the newest first."""
-        rows = await self._database.work(lambda records: records.all("list_collections", user=who.user))
+        rows = await self._database.all("list_collections", user=who.user)
         own = [await self._own_folder()] if self._settings.docs else []
         return [*own, *(Collection(**row) for row in rows)]
 
@@ -167,15 +167,13 @@ class Documents:
     async def rename(self, collection: str, name: str, who: Identity) -> Collection:
         """Give a collection another name."""
         self._refuse_own(collection)
-        await self._database.work(
-            lambda records: records.run("rename_collection", id=collection, user=who.user, name=name)
-        )
+        await self._database.run("rename_collection", id=collection, user=who.user, name=name)
         return await self._collection(collection, who)
 
     async def delete(self, collection: str, who: Identity) -> None:
         """Delete a collection; its files go as soon as no run under way needs them."""
         self._refuse_own(collection)
-        gone = await self._database.work(lambda records: records.run("drop_collection", id=collection, user=who.user))
+        gone = await self._database.run("drop_collection", id=collection, user=who.user)
         if not gone:
             raise _unknown(collection)
         await self.tidy()
@@ -197,7 +195,7 @@ class Documents:
             return
         rows = await self._store.list_runs(limit=_MAX_RUNS)
         if not any(row.request.docs == docs for row in rows):
-            await self._database.work(lambda records: records.run("drop_question_collection", id=collection))
+            await self._database.run("drop_question_collection", id=collection)
             await self.tidy()
 
     async def read(self, collection: str, who: Identity) -> CollectionContents:
@@ -210,8 +208,8 @@ class Documents:
             documents += [_own_unusable(address, reason) for address, reason in unusable.items()]
             documents.sort(key=lambda document: document.name)
         else:
-            rows = await self._database.work(lambda records: records.all("list_files", collection=collection))
-            documents = [_file(dict(row), indexed, unusable) for row in rows]
+            rows = await self._database.all("list_files", collection=collection)
+            documents = [_file(row, indexed, unusable) for row in rows]
             if any(document.state == "reading" for document in documents):
                 self._indexing.soon(folder)
         return CollectionContents(**dict(shown), documents=tuple(documents[:_MAX_LISTED]))
@@ -296,9 +294,9 @@ class Documents:
         """Remove what nobody asked about, folders of deleted collections that no run needs, and what uploads left."""
         await asyncio.to_thread(self._incoming.remove_left)
         before = (datetime.now(UTC) - _UNASKED).isoformat()
-        await self._database.work(lambda records: records.run("drop_unasked_collections", before=before))
+        await self._database.run("drop_unasked_collections", before=before)
         folders = await asyncio.to_thread(self._uploaded.collections)
-        known = await self._database.work(lambda records: {row["id"] for row in records.all("all_collections")})
+        known = {row["id"] for row in await self._database.all("all_collections")}
         if left := folders - known:
             for name in left - await self._needed():
                 await self._forget(name)
@@ -377,7 +375,7 @@ class Documents:
     async def _collection(self, collection: str, who: Identity) -> Collection:
         if collection == OWN_FOLDER and self._settings.docs is not None:
             return await self._own_folder()
-        rows = await self._database.work(lambda records: records.all("list_collections", user=who.user))
+        rows = await self._database.all("list_collections", user=who.user)
         row = next((row for row in rows if row["id"] == collection), None)
         if row is None:
             raise _unknown(collection)

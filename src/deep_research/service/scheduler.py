@@ -63,14 +63,11 @@ class Scheduler:
 
     async def look(self) -> None:
         """Settle runs that have ended, then start what is due."""
-        for row in await self._rows("unsettled_schedules"):
+        for row in await self._database.all("unsettled_schedules"):
             await self._settle(row)
-        for row in await self._rows("active_schedules", local=LOCAL_USER):
+        for row in await self._database.all("active_schedules", local=LOCAL_USER):
             if await self._is_claimed(row):
                 await self._start(row)
-
-    async def _rows(self, query: str, **values: str) -> list[dict[str, Any]]:
-        return await self._database.work(lambda records: [dict(row) for row in records.all(query, **values)])
 
     async def _is_claimed(self, row: Mapping[str, Any]) -> bool:
         """Return whether a schedule is due and this server is the one to carry it out."""
@@ -81,11 +78,8 @@ class Scheduler:
         # Of several times that went by, this makes up for all. A time too far away was set before the clock was
         # turned back.
         next_at = due + every * ((now - due) // every + 1) if is_due else now + every
-        claimed = await self._database.work(
-            lambda records: records.run(
-                "claim_schedule", id=row["id"], seen=row["next_at"], next_at=next_at.isoformat()
-            )
-        )
+        seen, next_time = row["next_at"], next_at.isoformat()
+        claimed = await self._database.run("claim_schedule", id=row["id"], seen=seen, next_at=next_time)
         return is_due and bool(claimed)
 
     async def _start(self, row: Mapping[str, Any]) -> None:
@@ -101,7 +95,7 @@ class Scheduler:
             await self._database.work(lambda records: add_notifications(records, row, "", news))
             await self._note(row, f"failed: {error}")
             return
-        await self._database.work(lambda records: records.run("start_schedule", id=row["id"], run=run.id))
+        await self._database.run("start_schedule", id=row["id"], run=run.id)
 
     async def _begun(self, row: Mapping[str, Any]) -> RunRow:
         who = Identity(user=row["user"])
@@ -113,7 +107,7 @@ class Scheduler:
         return await self._researcher.create(NewRun.model_validate(json_of(row["request"])), who)
 
     async def _note(self, row: Mapping[str, Any], note: str) -> None:
-        await self._database.work(lambda records: records.run("note_schedule", id=row["id"], note=note))
+        await self._database.run("note_schedule", id=row["id"], note=note)
 
     async def _settle(self, row: Mapping[str, Any]) -> None:
         """Look at how the last run of a schedule ended, if it has, and note who is to be told what."""

@@ -155,8 +155,8 @@ class Schedules:
 
     async def list(self, who: Identity) -> list[Schedule]:
         """Return the schedules of this account, the newest first."""
-        rows = await self._database.work(lambda records: records.all("list_schedules", user=who.user))
-        return [_schedule(dict(row)) for row in rows]
+        rows = await self._database.all("list_schedules", user=who.user)
+        return [_schedule(row) for row in rows]
 
     async def get(self, schedule: str, who: Identity) -> Schedule:
         """Return a schedule with its last notifications, by its id or its first characters."""
