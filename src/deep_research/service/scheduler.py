@@ -7,45 +7,25 @@ first. Times that nobody was there for are made up for once, not each.
 import logging
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from deep_research.errors import DeepResearchError, NotFound
 from deep_research.events import ENDED
-from deep_research.export.contents import Contents
 from deep_research.in_thread import in_thread
 from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.identity import LOCAL_USER, Identity
 from deep_research.service.new_run import NewRun
 from deep_research.service.notifications import TOLD, NotificationKind, add_notifications, notification_of
 from deep_research.service.public_text import public_message
-from deep_research.store.port import RunRow, Store
+from deep_research.store.port import RunRow
 from deep_research.value import json_of
 from deep_research.verify.changes import Changes, compare_reports
 
+if TYPE_CHECKING:
+    from deep_research.service.service import ResearchService
+
 _log = logging.getLogger(__name__)
 SKIPPED = "skipped: the run before was still under way"
-
-
-class Researcher(Protocol):
-    """What starts runs and reads their reports."""
-
-    store: Store
-
-    async def create(self, new: NewRun, who: Identity) -> RunRow:
-        """Make a run and begin with it."""
-        ...
-
-    async def update(self, run: str, who: Identity) -> RunRow:
-        """Research a finished run's question again and compare."""
-        ...
-
-    async def changes(self, run: str, who: Identity) -> Changes:
-        """Return what an update has found changed."""
-        ...
-
-    async def contents(self, run: str, who: Identity) -> Contents:
-        """Return the report of a run that is done, in parts."""
-        ...
 
 
 def _now() -> datetime:
@@ -56,7 +36,12 @@ class Scheduler:
     """Looks at all schedules, whenever it is asked to."""
 
     def __init__(
-        self, database: ServerDatabase, researcher: Researcher, *, address: str, now: Callable[[], datetime] = _now
+        self,
+        database: ServerDatabase,
+        researcher: "ResearchService",
+        *,
+        address: str,
+        now: Callable[[], datetime] = _now,
     ) -> None:
         self._database, self._researcher = database, researcher
         self._address, self._now = address, now
