@@ -16,7 +16,7 @@ _MAX_WAIT_S = 600
 class Arguments(BaseModel):
     """What a tool takes; anything else is refused."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
 WaitSeconds = Field(
@@ -31,37 +31,34 @@ RunName = Field(min_length=4, max_length=64, description="Id of the run, as rese
 class ResearchArguments(Arguments):
     """What is to be researched."""
 
-    question: str = Field(
-        min_length=1, max_length=MAX_QUESTION_CHARS, description="The question in one or more whole sentences."
-    )
-    context: str = Field(
-        default="",
-        max_length=MAX_CONTEXT_CHARS,
-        description="What was said before, if the question points at it ('it', 'that plant').",
-    )
-    depth: DepthName | None = Field(
-        default=None, description="quick (some minutes), standard, or deep; by default as the server is set up."
-    )
-    language: Language | None = Field(default=None, description="Language of the report; by default the question's.")
-    length: ReportLength | None = Field(default=None, description="How much the report tells.")
-    strategy: SearchKind | None = Field(
-        default=None, description="Kind of source to look for; local searches the user's documents alone."
-    )
-    focus: list[str] = Field(default=[], max_length=5, description="Sides of the question that matter most.")
-    sites: list[str] = Field(default=[], max_length=20, description="Of the web, search only these hosts.")
-    since: date | None = Field(default=None, description="Leave out sources known to be older (YYYY-MM-DD).")
-    until: date | None = Field(default=None, description="Leave out sources known to be newer (YYYY-MM-DD).")
-    documents: str | None = Field(default=None, max_length=64, description="Id of a collection of documents.")
-    assume: bool = Field(
-        default=False,
-        description="Never ask back: start on assumptions, which the report states. Use it if no user is there.",
-    )
-    follow_up_of: str | None = Field(
-        default=None,
-        max_length=64,
-        description="Id of a finished run that this question is about; its sources are reused.",
-    )
-    budget_usd: float | None = Field(default=None, ge=0, description="Most money to spend on models, in US dollars.")
+    question: str = Field(min_length=1, max_length=MAX_QUESTION_CHARS)
+    """The question in one or more whole sentences."""
+    context: str = Field(default="", max_length=MAX_CONTEXT_CHARS)
+    """What was said before, if the question points at it ('it', 'that plant')."""
+    depth: DepthName | None = None
+    """quick (some minutes), standard, or deep; by default as the server is set up."""
+    language: Language | None = None
+    """Language of the report; by default the question's."""
+    length: ReportLength | None = None
+    """How much the report tells."""
+    strategy: SearchKind | None = None
+    """Kind of source to look for; local searches the user's documents alone."""
+    focus: list[str] = Field(default=[], max_length=5)
+    """Sides of the question that matter most."""
+    sites: list[str] = Field(default=[], max_length=20)
+    """Of the web, search only these hosts."""
+    since: date | None = None
+    """Leave out sources known to be older (YYYY-MM-DD)."""
+    until: date | None = None
+    """Leave out sources known to be newer (YYYY-MM-DD)."""
+    documents: str | None = Field(default=None, max_length=64)
+    """Id of a collection of documents."""
+    assume: bool = False
+    """Never ask back: start on assumptions, which the report states. Use it if no user is there."""
+    follow_up_of: str | None = Field(default=None, max_length=64)
+    """Id of a finished run that this question is about; its sources are reused."""
+    budget_usd: float | None = Field(default=None, ge=0)
+    """Most money to spend on models, in US dollars."""
     wait_seconds: int = WaitSeconds
 
 
@@ -76,9 +73,8 @@ class AnswerArguments(Arguments):
     """An answer to what a run asks."""
 
     run: str = RunName
-    answer: str = Field(
-        min_length=1, max_length=MAX_QUESTION_CHARS, description="The number of an option, or an answer in words."
-    )
+    answer: str = Field(min_length=1, max_length=MAX_QUESTION_CHARS)
+    """The number of an option, or an answer in words."""
     wait_seconds: int = WaitSeconds
 
 
@@ -92,22 +88,24 @@ class ReportArguments(Arguments):
     """Which report, or which part of it."""
 
     run: str = RunName
-    section: str = Field(default="", max_length=500, description="Title of one section; by default the whole report.")
-    format: Literal["markdown", "json"] = Field(
-        default="markdown", description="markdown for reading; json gives sections with their citations apart."
-    )
+    section: str = Field(default="", max_length=500)
+    """Title of one section; by default the whole report."""
+    format: Literal["markdown", "json"] = "markdown"
+    """markdown for reading; json gives sections with their citations apart."""
 
 
 class SearchArguments(Arguments):
     """What is looked for."""
 
-    query: str = Field(min_length=1, max_length=1_000, description="A few words to look for.")
+    query: str = Field(min_length=1, max_length=1_000)
+    """A few words to look for."""
 
 
 class FetchArguments(Arguments):
     """What is read."""
 
-    id: str = Field(min_length=1, max_length=2_000, description="An id from the results of search.")
+    id: str = Field(min_length=1, max_length=2_000)
+    """An id from the results of search."""
 
 
 class ResearchState(BaseModel):

@@ -60,11 +60,8 @@ class ToolResult(NamedTuple):
 
 async def research(given: ResearchArguments, caller: Caller) -> ToolResult:
     """Start a run and wait for it."""
-    own = ("question", "context", "depth", "language", "length", "strategy", "since", "until", "documents", "assume")
     new = NewRun(
-        **{name: getattr(given, name) for name in own},
-        focus=tuple(given.focus),
-        sites=tuple(given.sites),
+        **given.model_dump(exclude={"follow_up_of", "budget_usd", "wait_seconds"}),
         follow=given.follow_up_of,
         budget=Budget(usd=given.budget_usd),
     )

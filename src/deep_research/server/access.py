@@ -26,7 +26,8 @@ from deep_research.server.origin import (
     is_own_page,
     is_proven_own_page,
 )
-from deep_research.server.problems import error_response, problem_response, words_for
+from deep_research.server.page.language import words_for
+from deep_research.server.problems import error_response, problem_response
 from deep_research.server.route_policy import audited, needed_scope
 from deep_research.service.accounts import Accounts
 from deep_research.service.audit_log import AuditLog

@@ -60,22 +60,25 @@ def create_app(settings: Settings, *, at_once: int | None = None) -> FastAPI:
     app.state.metrics = metrics = Metrics()
     add_problem_details(app)
     # Routes are tried in this order: a page asks for several files before it is painted.
-    app.include_router(static_files.router)
-    app.include_router(runs.router)
-    app.include_router(events.router)
-    app.include_router(progress.router)
-    app.include_router(documents.router)
-    app.include_router(steering.router)
-    app.include_router(reports.router)
-    app.include_router(sources.router)
-    app.include_router(estimate.router)
-    app.include_router(settings_api.router)
-    app.include_router(schedules.router)
-    app.include_router(page.router)
-    app.include_router(chat.router)
-    app.include_router(responses.router)
-    app.include_router(mcp.router)
-    app.include_router(health.router)
+    for part in (
+        static_files,
+        runs,
+        events,
+        progress,
+        documents,
+        steering,
+        reports,
+        sources,
+        estimate,
+        settings_api,
+        schedules,
+        page,
+        chat,
+        responses,
+        mcp,
+        health,
+    ):
+        app.include_router(part.router)
     app.add_middleware(BodyLimitMiddleware)
     app.add_middleware(AccessMiddleware, settings=settings)
     app.add_middleware(OpenAIErrorMiddleware)

@@ -27,9 +27,9 @@ from deep_research.errors import (
     UsageError,
     WrongState,
 )
-from deep_research.messages.words import Words, words_in
+from deep_research.messages.words import Words
 from deep_research.server.page.errors import error_page, wants_page
-from deep_research.server.page.language import language_of
+from deep_research.server.page.language import words_for
 from deep_research.service.public_text import public_message, sendable
 
 MEDIA_TYPE = "application/problem+json"
@@ -129,11 +129,6 @@ def detail_of(exc: DeepResearchError, words: Words) -> str:
     """Return what a client is told of an error of ours: no path of this machine, no secret."""
     key = _found(exc)[1]
     return words(key) if key else public_message(exc.in_words(words))
-
-
-def words_for(request: Request) -> Words:
-    """Return the words of the language that a client asks for."""
-    return words_in(language_of(request))
 
 
 def problem_response(

@@ -101,10 +101,10 @@ class Accounts:
         version = self._fresh()
         if self._exist is not None:
             return self._exist
-        found = await self._database.work(lambda records: records.one("any_user"))
+        found = bool(await self._database.all("any_user"))
         if version == self._version:
-            self._exist = found is not None
-        return found is not None
+            self._exist = found
+        return found
 
     async def add(
         self, name: str, password: str, *, is_admin: bool = False, limits: Limits | None = None, take_over: str = ""
@@ -130,7 +130,7 @@ class Accounts:
 
     async def all(self) -> list[Account]:
         """Return all users by name."""
-        return [account_of(row) for row in await self._database.work(lambda records: records.all("list_users"))]
+        return [account_of(row) for row in await self._database.all("list_users")]
 
     async def named(self, name: str) -> Account:
         """Return the user of a name."""
@@ -138,8 +138,8 @@ class Accounts:
 
     async def get(self, user: str) -> Account | None:
         """Return the user of an id, if there is one."""
-        row = await self._database.work(lambda records: records.one("get_user", id=user))
-        return None if row is None else account_of(row)
+        rows = await self._database.all("get_user", id=user)
+        return account_of(rows[0]) if rows else None
 
     async def remove(self, name: str) -> Account:
         """Remove a user with tokens, sign-ins and schedules; runs and documents stay, and nobody else sees them."""
@@ -211,7 +211,7 @@ class Accounts:
 
     async def tokens(self) -> list[Token]:
         """Return what is known of all tokens."""
-        rows = await self._database.work(lambda records: records.all("list_tokens"))
+        rows = await self._database.all("list_tokens")
         return [
             Token(**{name: row[name] for name in Token.model_fields if name != "scopes"}, scopes=_scopes(row))
             for row in rows
@@ -246,7 +246,7 @@ class Accounts:
             return None
         now = self._now()
         if known.used_at is None or not timedelta() <= now - known.used_at < _USED_EVERY:
-            await self._database.work(lambda records: records.run("token_used", id=known.token, at=now.isoformat()))
+            await self._database.run("token_used", id=known.token, at=now.isoformat())
         return known.identity
 
     # Sign-ins
@@ -337,7 +337,7 @@ async def has_accounts(settings: Settings) -> bool:
     """Return whether there are accounts, before a server is started."""
     database = open_server_database(settings)
     try:
-        return await database.work(lambda records: records.one("any_user")) is not None
+        return bool(await database.all("any_user"))
     finally:
         await database.close()
 

@@ -70,7 +70,7 @@ class AuditLog:
 
     async def entries(self, *, limit: int = 100, user: str | None = None) -> list[AuditEntry]:
         """Return the newest entries first."""
-        rows = await self._database.work(lambda records: records.all("list_audit", limit=limit, user=user))
+        rows = await self._database.all("list_audit", limit=limit, user=user)
         names = ("at", "user", "address", "action", "subject")
         return [
             AuditEntry.model_validate({name: row[name] for name in names} | {"detail": json_of(row["detail"])})

@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from deep_research.database import connect
 from deep_research.settings import Settings
-from deep_research.store.sql import Column, Row
+from deep_research.store.sql import Column
+from deep_research.store.sql import Records as Records
 from deep_research.store.sqlite_file import SqliteFile, our_errors
 from deep_research.wiring import open_database
 
@@ -24,45 +25,28 @@ _UNSEEN_S = 1.0
 _PACKAGE = "deep_research.service"
 
 
-class Records(Protocol):
-    """One transaction, as if nobody else had one at the same time."""
-
-    def all(self, query: str, **values: Column) -> list[Row]:
-        """Return every row of a named query."""
-        ...
-
-    def one(self, query: str, **values: Column) -> Row | None:
-        """Return the first row of a named query, if there is one."""
-        ...
-
-    def run(self, query: str, **values: Column) -> int:
-        """Send a named statement and return how many rows it changed."""
-        ...
-
-
-class _Tables(Protocol):
-    def write(self, work: Callable[[Records], T]) -> T: ...
-
-    def version(self) -> int: ...
-
-    def close(self) -> None: ...
-
-
 class ServerDatabase:
     """The tables, used by one thread of this process; other processes may use them at the same time."""
 
     def __init__(self, place: "Path | PostgresDatabase", *, busy_timeout_s: float = 30.0) -> None:
-        self._tables: _Tables
         self._tables = _ServerFile(place, busy_timeout_s) if isinstance(place, Path) else _SharedTables(place)
         self._seen, self._seen_at = 0, 0.0
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="server-db")
 
     async def work(self, work: Callable[[Records], T]) -> T:
-        """Do something in one transaction, which may be begun again where a first attempt was lost."""
+        """Do something as if nobody else had a transaction meanwhile; it may be begun again where a first was lost."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._tables.write, work)
         finally:
             self._seen_at = 0.0
+
+    async def all(self, query: str, **values: Column) -> list[dict[str, Any]]:
+        """Return every row of one named query."""
+        return await self.work(lambda records: [dict(row) for row in records.all(query, **values)])
+
+    async def run(self, query: str, **values: Column) -> int:
+        """Send one named statement by itself and return how many rows it changed."""
+        return await self.work(lambda records: records.run(query, **values))
 
     def version(self) -> int:
         """Return a number that changes with every change of the tables, whoever makes it; quick, never in the way.

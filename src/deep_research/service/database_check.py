@@ -1,7 +1,6 @@
 """What state the database of the settings is in, and how it is brought up to date."""
 
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from typing import NamedTuple
 
@@ -35,17 +34,17 @@ def schema_numbers(settings: Settings) -> dict[str, int]:
     """Return the number of each part's schema as it stands, 0 where it is not there; changes nothing."""
     if settings.database_url is None:
         files = {_STORE: settings.store_path, _SERVICE: settings.server_path}
-        numbers = {}
+        numbers = dict.fromkeys(files, 0)
         for part, path in files.items():
             if path.exists():
                 with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
                     numbers[part] = schema_number(connection)
-        return {part: numbers.get(part, 0) for part in files}
+        return numbers
     numbers = {}
     for part in (_STORE, _SERVICE, *_SHARED):
         database = open_database(settings, part)
         try:
-            numbers[part], _ = database.schema_numbers()
+            numbers[part] = database.schema_number()
         finally:
             database.close()
     return numbers
@@ -82,7 +81,7 @@ async def check_database(settings: Settings, *, is_full: bool) -> DatabaseState:
         ahead_s = database.read(lambda session: session.clock_ahead_s())
         # Changes no row, but needs the rights to.
         database.write(lambda session: session.run("ask_to_stop", run="", now=""))
-        ids = {kind: database.read(_ids_of(kind)) for kind in ("documents", "blobs")} if is_full else {}
+        documents, blobs = database.read(_all_ids) if is_full else ([], [])
     finally:
         database.close()
     store = open_store(settings)
@@ -92,8 +91,8 @@ async def check_database(settings: Settings, *, is_full: bool) -> DatabaseState:
         runs = [run.id for run in await store.list_runs(limit=size.runs)]
         for get, names in (
             (store.list_calls, runs if is_full else ()),
-            (store.get_document, ids.get("documents", ())),
-            (store.get_blob, ids.get("blobs", ())),
+            (store.get_document, documents),
+            (store.get_blob, blobs),
         ):
             for name in names:
                 try:
@@ -104,13 +103,11 @@ async def check_database(settings: Settings, *, is_full: bool) -> DatabaseState:
         await store.close()
     if len(runs) < size.runs:
         damage.append(f"{size.runs - len(runs)} of {size.runs} runs cannot be read.")
-    checked = sum(map(len, ids.values()))
+    checked = len(documents) + len(blobs)
     return DatabaseState(place, schema_numbers(settings), size, ahead_s, checked, tuple(damage))
 
 
-def _ids_of(kind: str) -> Callable[[Session], list[str]]:
-    def work(session: Session) -> list[str]:
-        found = session.all("list_documents") if kind == "documents" else session.all("list_blobs")
-        return [row["id"] for row in found]
-
-    return work
+def _all_ids(session: Session) -> tuple[list[str], list[str]]:
+    """Return the ids of all documents and of all blobs."""
+    documents, blobs = session.all("list_documents"), session.all("list_blobs")
+    return [row["id"] for row in documents], [row["id"] for row in blobs]

@@ -60,6 +60,7 @@ _LOOK_AGAIN_S = 60.0
 
 FileState = Literal["reading", "ready", "unreadable"]
 RefusalCode = Literal["empty", "too_large", "unreadable", "damaged", "protected", "duplicate", "full"]
+_CODES: dict[type[SourceError], RefusalCode] = {SourceDamaged: "damaged", SourceProtected: "protected"}
 # Files of a question that was never asked are kept so long.
 _UNASKED = timedelta(days=1)
 _MAX_NAME_CHARS = 200
@@ -145,7 +146,7 @@ class Documents:
 
     async def list(self, who: Identity) -> list[Collection]:
         """Return the operator's folder, then the collections of this account, the newest first."""
-        rows = await self._database.work(lambda records: records.all("list_collections", user=who.user))
+        rows = await self._database.all("list_collections", user=who.user)
         own = [await self._own_folder()] if self._settings.docs else []
         return [*own, *(Collection(**row) for row in rows)]
 
@@ -167,15 +168,13 @@ class Documents:
     async def rename(self, collection: str, name: str, who: Identity) -> Collection:
         """Give a collection another name."""
         self._refuse_own(collection)
-        await self._database.work(
-            lambda records: records.run("rename_collection", id=collection, user=who.user, name=name)
-        )
+        await self._database.run("rename_collection", id=collection, user=who.user, name=name)
         return await self._collection(collection, who)
 
     async def delete(self, collection: str, who: Identity) -> None:
         """Delete a collection; its files go as soon as no run under way needs them."""
         self._refuse_own(collection)
-        gone = await self._database.work(lambda records: records.run("drop_collection", id=collection, user=who.user))
+        gone = await self._database.run("drop_collection", id=collection, user=who.user)
         if not gone:
             raise _unknown(collection)
         await self.tidy()
@@ -197,7 +196,7 @@ class Documents:
             return
         rows = await self._store.list_runs(limit=_MAX_RUNS)
         if not any(row.request.docs == docs for row in rows):
-            await self._database.work(lambda records: records.run("drop_question_collection", id=collection))
+            await self._database.run("drop_question_collection", id=collection)
             await self.tidy()
 
     async def read(self, collection: str, who: Identity) -> CollectionContents:
@@ -206,12 +205,12 @@ class Documents:
         folder = self._folder(collection)
         indexed, unusable = await asyncio.to_thread(self._indexed, folder)
         if collection == OWN_FOLDER:
-            documents = [_own_file(document) for document in indexed.values()]
-            documents += [_own_unusable(address, reason) for address, reason in unusable.items()]
-            documents.sort(key=lambda document: document.name)
+            documents = [
+                _file(_own_row(address), address, indexed, unusable) for address in sorted({*indexed, *unusable})
+            ]
         else:
-            rows = await self._database.work(lambda records: records.all("list_files", collection=collection))
-            documents = [_file(dict(row), indexed, unusable) for row in rows]
+            rows = await self._database.all("list_files", collection=collection)
+            documents = [_file(row, address_of(row["name"]), indexed, unusable) for row in rows]
             if any(document.state == "reading" for document in documents):
                 self._indexing.soon(folder)
         return CollectionContents(**dict(shown), documents=tuple(documents[:_MAX_LISTED]))
@@ -296,9 +295,9 @@ class Documents:
         """Remove what nobody asked about, folders of deleted collections that no run needs, and what uploads left."""
         await asyncio.to_thread(self._incoming.remove_left)
         before = (datetime.now(UTC) - _UNASKED).isoformat()
-        await self._database.work(lambda records: records.run("drop_unasked_collections", before=before))
+        await self._database.run("drop_unasked_collections", before=before)
         folders = await asyncio.to_thread(self._uploaded.collections)
-        known = await self._database.work(lambda records: {row["id"] for row in records.all("all_collections")})
+        known = {row["id"] for row in await self._database.all("all_collections")}
         if left := folders - known:
             for name in left - await self._needed():
                 await self._forget(name)
@@ -326,12 +325,8 @@ class Documents:
             return RefusedFile(name=file.name, code="empty", reason="It is empty.")
         try:
             file_format = await in_thread(_format_of, file)
-        except SourceDamaged as exc:
-            return RefusedFile(name=file.name, code="damaged", reason=str(exc))
-        except SourceProtected as exc:
-            return RefusedFile(name=file.name, code="protected", reason=str(exc))
         except SourceError as exc:
-            return RefusedFile(name=file.name, code="unreadable", reason=str(exc))
+            return RefusedFile(name=file.name, code=_CODES.get(type(exc), "unreadable"), reason=str(exc))
         return await self._database.work(lambda records: self._keep(records, collection, file, file_format, who))
 
     def _keep(
@@ -361,7 +356,8 @@ class Documents:
             self._uploaded.keep(collection, str(row["name"]), file.path)
         except OSError as exc:
             raise CannotWrite().with_message("fault.upload_not_kept", reason=exc.strerror) from exc
-        return _file(row, {}, {})
+        # Nothing of it is in the index yet.
+        return _file(row, "", {}, {})
 
     def _is_full(self, records: Records, files: Sequence[Mapping[str, Any]], file: IncomingFile, who: Identity) -> str:
         settings = self._settings
@@ -377,7 +373,7 @@ class Documents:
     async def _collection(self, collection: str, who: Identity) -> Collection:
         if collection == OWN_FOLDER and self._settings.docs is not None:
             return await self._own_folder()
-        rows = await self._database.work(lambda records: records.all("list_collections", user=who.user))
+        rows = await self._database.all("list_collections", user=who.user)
         row = next((row for row in rows if row["id"] == collection), None)
         if row is None:
             raise _unknown(collection)
@@ -424,27 +420,17 @@ def _format_of(file: IncomingFile) -> FileFormat:
         return format_of(head + opened.read() if needs_all(head) else head, name=file.name)
 
 
-def _file(row: Mapping[str, Any], indexed: Mapping[str, IndexedDocument], unusable: Mapping[str, str]) -> StoredFile:
-    address = address_of(row["name"])
+def _file(
+    row: Mapping[str, Any], address: str, indexed: Mapping[str, IndexedDocument], unusable: Mapping[str, str]
+) -> StoredFile:
     own = {name: row[name] for name in ("id", "name", "kind", "bytes", "added_at")}
-    if address in indexed:
-        return StoredFile(**own, state="ready", **_facts(indexed[address]))
+    if document := indexed.get(address):
+        facts = ("title", "language", "pages", "words", "passages", "remarks")
+        return StoredFile(**own, state="ready", **{name: getattr(document, name) for name in facts})
     reason = unusable.get(address, "")
     return StoredFile(**own, state="unreadable" if reason else "reading", reason=reason)
 
 
-def _own_file(document: IndexedDocument) -> StoredFile:
-    return StoredFile(**_own_facts(document.address), state="ready", **_facts(document))
-
-
-def _own_unusable(address: str, reason: str) -> StoredFile:
-    return StoredFile(**_own_facts(address), state="unreadable", reason=reason)
-
-
-def _own_facts(address: str) -> dict[str, Any]:
+def _own_row(address: str) -> dict[str, Any]:
     kind = next((name for name, each in FORMATS.items() if address.lower().endswith(each.suffixes)), "")
     return {"id": digest_of(address)[:32], "name": address, "kind": kind, "bytes": None, "added_at": None}
-
-
-def _facts(document: IndexedDocument) -> dict[str, Any]:
-    return {name: getattr(document, name) for name in ("title", "language", "pages", "words", "passages", "remarks")}

@@ -23,7 +23,6 @@ from deep_research.service.accounts import Limits, account_of
 from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.identity import LOCAL_USER, Identity
 from deep_research.store.port import RunRow, Store
-from deep_research.store.sql import Row
 from deep_research.value import Value
 
 # `seen_at` of a reservation whose run is about to be written down.
@@ -133,16 +132,16 @@ class UsageLimits:
             # A thread may still write the run down; the reservation stays until that is known.
             raise
         except BaseException:  # The run was not written down, for whatever reason; it is raised again.
-            await self._change("remove_usage", id_)
+            await self._database.run("remove_usage", id=id_)
             raise
-        await self._change("confirm_usage", id_)
+        await self._database.run("confirm_usage", id=id_)
 
     async def admit_again(self, row: RunRow, who: Identity) -> None:
         """Reserve what a run that was over may still spend; one that never ended has its reservation."""
         if who.user == LOCAL_USER:
             return
         await self._settle(who.user)
-        spent = spent_so_far(await self._store.list_calls(row.id))
+        spent = await self.spent(row.id)
         budget = row.request.budget
 
         def reserve(records: Records) -> None:
@@ -165,14 +164,12 @@ class UsageLimits:
 
     async def close(self, run: str, spent: Spend) -> None:
         """Have what a run spent take its reservation's place."""
-        for row in await self._database.work(lambda records: records.all("open_usage_of", run=run)):
+        for row in await self._database.all("open_usage_of", run=run):
             await self._close(row["id"], spent)
 
     async def _close(self, id_: str, spent: Spend) -> None:
         # By its own id: the run may have been tried again meanwhile, with a reservation that stays open.
-        await self._database.work(
-            lambda records: records.run("settle_usage", id=id_, usd=spent.usd, queries=spent.queries)
-        )
+        await self._database.run("settle_usage", id=id_, usd=spent.usd, queries=spent.queries)
 
     def _lowered(self, request: ResearchRequest, used: Used) -> ResearchRequest:
         """Return a request whose budget is no more than what is left."""
@@ -220,7 +217,7 @@ class UsageLimits:
     async def _settle(self, user: str) -> None:
         """Close what runs that are over had reserved."""
         now = self._now()
-        for row in await self._database.work(lambda records: records.all("open_usage", user=user)):
+        for row in await self._database.all("open_usage", user=user):
             age = now - datetime.fromisoformat(row["at"])
             is_new = row["seen_at"] == _NEW or not row["run"]
             try:
@@ -228,20 +225,13 @@ class UsageLimits:
             except UnknownRun:
                 if not is_new:
                     # Somebody deleted it at the command line; what it had reserved counts as spent.
-                    await self._change("close_usage", row["id"])
+                    await self._database.run("close_usage", id=row["id"])
                 elif age > _ABANDONED:
-                    await self._change("remove_usage", row["id"])
+                    await self._database.run("remove_usage", id=row["id"])
                 continue
-            if run.status in ENDED and self._is_over(run, row, age):
+            has_changed = run.updated_at.isoformat() != row["seen_at"]
+            if run.status in ENDED and (has_changed or age > _NOT_BEGUN):
                 await self._close(row["id"], await self.spent(run.id))
             elif is_new and age > _ABANDONED:
                 # Its server was killed before it could say so.
-                await self._change("confirm_usage", row["id"])
-
-    async def _change(self, query: str, id_: str) -> None:
-        await self._database.work(lambda records: records.run(query, id=id_))
-
-    @staticmethod
-    def _is_over(run: RunRow, row: Row, age: timedelta) -> bool:
-        has_changed = run.updated_at.isoformat() != row["seen_at"]
-        return has_changed or age > _NOT_BEGUN
+                await self._database.run("confirm_usage", id=row["id"])

@@ -41,6 +41,7 @@ class NewRun(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
         frozen=True,
+        use_attribute_docstrings=True,
         json_schema_extra={
             "examples": [
                 {"question": "What did the Halden Bay heat pump retrofit cost, and was it worth it?", "depth": "quick"},
@@ -49,30 +50,48 @@ class NewRun(BaseModel):
         },
     )
 
-    question: str = Field(min_length=1, max_length=MAX_QUESTION_CHARS, description="What you want to know.")
-    context: str = Field(default="", max_length=MAX_CONTEXT_CHARS, description="What was said before the question.")
-    documents: str | None = Field(default=None, max_length=64, description="Id of a collection to search.")
-    shared_documents: bool | None = Field(
-        default=None,
-        description="Whether to search the server's own folder too; by default only where no collection is named.",
-    )
-    language: Language | None = Field(default=None, description="Language of the report; by default the question's.")
-    length: ReportLength | None = Field(default=None, description="How much the report tells.")
-    depth: DepthName | None = Field(default=None, description="How far the research goes.")
-    strategy: SearchKind | None = Field(default=None, description="What kind of source is looked for.")
-    clarify: ClarifyMode | None = Field(default=None, description="When to ask back.")
-    assume: bool = Field(default=False, description="Start on stated assumptions instead of asking back.")
-    confirm_plan: bool = Field(default=False, description="Wait for approval of the plan.")
-    interactive: bool = Field(default=False, description="Whether somebody is there to approve a complex plan.")
-    focus: tuple[Focus, ...] = Field(default=(), max_length=5, description="Sides of the question to look at.")
-    sites: tuple[Site, ...] = Field(default=(), max_length=20, description="Of the web, search only these hosts.")
-    since: date | None = Field(default=None, description="Leave out sources known to be older.")
-    until: date | None = Field(default=None, description="Leave out sources known to be newer.")
-    budget: Budget = Field(default=Budget(), description="What the run may cost at most.")
-    offline: bool = Field(default=False, description="Ask no address outside the server's machine.")
-    follow: str | None = Field(default=None, max_length=64, description="Id of a finished run that this follows up.")
-    add: bool = Field(default=False, description="Add the answer to the followed report as a section.")
-    tags: tuple[Tag, ...] = Field(default=(), max_length=20, description="Words to find the run by.")
+    question: str = Field(min_length=1, max_length=MAX_QUESTION_CHARS)
+    """What you want to know."""
+    context: str = Field(default="", max_length=MAX_CONTEXT_CHARS)
+    """What was said before the question."""
+    documents: str | None = Field(default=None, max_length=64)
+    """Id of a collection to search."""
+    shared_documents: bool | None = None
+    """Whether to search the server's own folder too; by default only where no collection is named."""
+    language: Language | None = None
+    """Language of the report; by default the question's."""
+    length: ReportLength | None = None
+    """How much the report tells."""
+    depth: DepthName | None = None
+    """How far the research goes."""
+    strategy: SearchKind | None = None
+    """What kind of source is looked for."""
+    clarify: ClarifyMode | None = None
+    """When to ask back."""
+    assume: bool = False
+    """Start on stated assumptions instead of asking back."""
+    confirm_plan: bool = False
+    """Wait for approval of the plan."""
+    interactive: bool = False
+    """Whether somebody is there to approve a complex plan."""
+    focus: tuple[Focus, ...] = Field(default=(), max_length=5)
+    """Sides of the question to look at."""
+    sites: tuple[Site, ...] = Field(default=(), max_length=20)
+    """Of the web, search only these hosts."""
+    since: date | None = None
+    """Leave out sources known to be older."""
+    until: date | None = None
+    """Leave out sources known to be newer."""
+    budget: Budget = Budget()
+    """What the run may cost at most."""
+    offline: bool = False
+    """Ask no address outside the server's machine."""
+    follow: str | None = Field(default=None, max_length=64)
+    """Id of a finished run that this follows up."""
+    add: bool = False
+    """Add the answer to the followed report as a section."""
+    tags: tuple[Tag, ...] = Field(default=(), max_length=20)
+    """Words to find the run by."""
 
     @field_validator("sites")
     @classmethod

@@ -114,13 +114,9 @@ class Notifier:
         """Send everything that is due, one after the other."""
         now = self._now()
         times = {"now": now.isoformat(), "far": (now + timedelta(seconds=2 * WAITS_S[-1])).isoformat()}
-        rows = await self._database.work(
-            lambda records: [dict(row) for row in records.all("due_notifications", **times)]
-        )
-        for row in rows:
+        for row in await self._database.all("due_notifications", **times):
             until = (now + timedelta(seconds=_LEASE_S)).isoformat()
-            claim = {"id": row["id"], "seen": row["next_at"], "until": until}
-            if await self._database.work(lambda records, claim=claim: records.run("claim_notification", **claim)):  # type: ignore[misc]
+            if await self._database.run("claim_notification", id=row["id"], seen=row["next_at"], until=until):
                 await self._try(row)
 
     async def _try(self, row: Mapping[str, Any]) -> None:
@@ -134,11 +130,10 @@ class Notifier:
             tries = row["tries"]
             is_over = isinstance(exc, AddressRefused) or tries >= len(WAITS_S)
             next_at = None if is_over else (self._now() + timedelta(seconds=WAITS_S[tries])).isoformat()
-            failed = {"id": row["id"], "error": str(exc), "next_at": next_at}
-            await self._database.work(lambda records: records.run("note_failed", **failed))
+            await self._database.run("note_failed", id=row["id"], error=str(exc), next_at=next_at)
             return
         now = self._now().isoformat()
-        await self._database.work(lambda records: records.run("note_sent", id=row["id"], now=now))
+        await self._database.run("note_sent", id=row["id"], now=now)
 
     async def _post(self, row: Mapping[str, Any]) -> None:
         if self._client is None:

@@ -7,45 +7,25 @@ first. Times that nobody was there for are made up for once, not each.
 import logging
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from deep_research.errors import DeepResearchError, NotFound
 from deep_research.events import ENDED
-from deep_research.export.contents import Contents
 from deep_research.in_thread import in_thread
 from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.identity import LOCAL_USER, Identity
 from deep_research.service.new_run import NewRun
 from deep_research.service.notifications import TOLD, NotificationKind, add_notifications, notification_of
 from deep_research.service.public_text import public_message
-from deep_research.store.port import RunRow, Store
+from deep_research.store.port import RunRow
 from deep_research.value import json_of
 from deep_research.verify.changes import Changes, compare_reports
 
+if TYPE_CHECKING:
+    from deep_research.service.service import ResearchService
+
 _log = logging.getLogger(__name__)
 SKIPPED = "skipped: the run before was still under way"
-
-
-class Researcher(Protocol):
-    """What starts runs and reads their reports."""
-
-    store: Store
-
-    async def create(self, new: NewRun, who: Identity) -> RunRow:
-        """Make a run and begin with it."""
-        ...
-
-    async def update(self, run: str, who: Identity) -> RunRow:
-        """Research a finished run's question again and compare."""
-        ...
-
-    async def changes(self, run: str, who: Identity) -> Changes:
-        """Return what an update has found changed."""
-        ...
-
-    async def contents(self, run: str, who: Identity) -> Contents:
-        """Return the report of a run that is done, in parts."""
-        ...
 
 
 def _now() -> datetime:
@@ -56,21 +36,23 @@ class Scheduler:
     """Looks at all schedules, whenever it is asked to."""
 
     def __init__(
-        self, database: ServerDatabase, researcher: Researcher, *, address: str, now: Callable[[], datetime] = _now
+        self,
+        database: ServerDatabase,
+        researcher: "ResearchService",
+        *,
+        address: str,
+        now: Callable[[], datetime] = _now,
     ) -> None:
         self._database, self._researcher = database, researcher
         self._address, self._now = address, now
 
     async def look(self) -> None:
         """Settle runs that have ended, then start what is due."""
-        for row in await self._rows("unsettled_schedules"):
+        for row in await self._database.all("unsettled_schedules"):
             await self._settle(row)
-        for row in await self._rows("active_schedules", local=LOCAL_USER):
+        for row in await self._database.all("active_schedules", local=LOCAL_USER):
             if await self._is_claimed(row):
                 await self._start(row)
-
-    async def _rows(self, query: str, **values: str) -> list[dict[str, Any]]:
-        return await self._database.work(lambda records: [dict(row) for row in records.all(query, **values)])
 
     async def _is_claimed(self, row: Mapping[str, Any]) -> bool:
         """Return whether a schedule is due and this server is the one to carry it out."""
@@ -81,11 +63,8 @@ class Scheduler:
         # Of several times that went by, this makes up for all. A time too far away was set before the clock was
         # turned back.
         next_at = due + every * ((now - due) // every + 1) if is_due else now + every
-        claimed = await self._database.work(
-            lambda records: records.run(
-                "claim_schedule", id=row["id"], seen=row["next_at"], next_at=next_at.isoformat()
-            )
-        )
+        seen, next_time = row["next_at"], next_at.isoformat()
+        claimed = await self._database.run("claim_schedule", id=row["id"], seen=seen, next_at=next_time)
         return is_due and bool(claimed)
 
     async def _start(self, row: Mapping[str, Any]) -> None:
@@ -101,7 +80,7 @@ class Scheduler:
             await self._database.work(lambda records: add_notifications(records, row, "", news))
             await self._note(row, f"failed: {error}")
             return
-        await self._database.work(lambda records: records.run("start_schedule", id=row["id"], run=run.id))
+        await self._database.run("start_schedule", id=row["id"], run=run.id)
 
     async def _begun(self, row: Mapping[str, Any]) -> RunRow:
         who = Identity(user=row["user"])
@@ -113,7 +92,7 @@ class Scheduler:
         return await self._researcher.create(NewRun.model_validate(json_of(row["request"])), who)
 
     async def _note(self, row: Mapping[str, Any], note: str) -> None:
-        await self._database.work(lambda records: records.run("note_schedule", id=row["id"], note=note))
+        await self._database.run("note_schedule", id=row["id"], note=note)
 
     async def _settle(self, row: Mapping[str, Any]) -> None:
         """Look at how the last run of a schedule ended, if it has, and note who is to be told what."""

@@ -64,10 +64,14 @@ class NewSchedule(NewRun):
     )
 
     every: Every
-    mode: ScheduleMode = Field(default="update", description="Bring the last report up to date, or ask anew.")
-    notify: Notify = Field(default="changes", description="When to tell: where claims changed, or always.")
-    webhook: str = Field(default="", max_length=_MAX_ADDRESS_CHARS, description="Web address that is told.")
-    email: MailAddress | Literal[""] = Field(default="", description="Mail address that is told.")
+    mode: ScheduleMode = "update"
+    """Bring the last report up to date, or ask anew."""
+    notify: Notify = "changes"
+    """When to tell: where claims changed, or always."""
+    webhook: str = Field(default="", max_length=_MAX_ADDRESS_CHARS)
+    """Web address that is told."""
+    email: MailAddress | Literal[""] = ""
+    """Mail address that is told."""
 
 
 class ScheduleChange(BaseModel):
@@ -151,8 +155,8 @@ class Schedules:
 
     async def list(self, who: Identity) -> list[Schedule]:
         """Return the schedules of this account, the newest first."""
-        rows = await self._database.work(lambda records: records.all("list_schedules", user=who.user))
-        return [_schedule(dict(row)) for row in rows]
+        rows = await self._database.all("list_schedules", user=who.user)
+        return [_schedule(row) for row in rows]
 
     async def get(self, schedule: str, who: Identity) -> Schedule:
         """Return a schedule with its last notifications, by its id or its first characters."""

@@ -25,7 +25,7 @@ from deep_research.service.audit_log import AuditLog
 from deep_research.service.database import open_server_database
 from deep_research.service.documents import Documents
 from deep_research.service.estimate import Estimate, estimate_of
-from deep_research.service.feed import Item, open_feed
+from deep_research.service.feed import Item, open_feed, set_within
 from deep_research.service.idempotency import reserved_run
 from deep_research.service.identity import Identity
 from deep_research.service.limits import UsageLimits
@@ -343,7 +343,5 @@ async def _keep_doing(works: Sequence[Callable[[], Awaitable[None]]], woken: asy
                 await work()
             except DeepResearchError as exc:
                 _log.warning("%s", exc)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_SWEEP_S):
-                await woken.wait()
+        await set_within(woken, _SWEEP_S)
         woken.clear()

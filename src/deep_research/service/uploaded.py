@@ -3,7 +3,6 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 from deep_research.corpus.address import address_of
 from deep_research.corpus.index import SharedDatabase
@@ -14,40 +13,6 @@ from deep_research.settings import Settings
 from deep_research.wiring.documents import index_place
 
 
-class UploadedFiles(Protocol):
-    """The files of all collections."""
-
-    def folder(self, collection: str) -> Path:
-        """Return the name under which a run searches a collection."""
-        ...
-
-    def collection_of(self, docs: str) -> str:
-        """Return the collection that a run names, "" where it names something else."""
-        ...
-
-    def collections(self) -> set[str]:
-        """Return the collections that there are files of."""
-        ...
-
-    def keep(self, collection: str, name: str, file: Path) -> None:
-        """Take a file."""
-        ...
-
-    def remove(self, collection: str, name: str) -> None:
-        """Remove a file."""
-        ...
-
-    def drop(self, collection: str) -> None:
-        """Remove all files of a collection."""
-        ...
-
-
-def uploaded_files(settings: Settings) -> UploadedFiles:
-    """Return where uploaded files are kept: in the PostgreSQL that is named, else in the home."""
-    place = index_place(settings)
-    return FilesOfHome(settings.uploads_path) if isinstance(place, Path) else FilesOfDatabase(place)
-
-
 class FilesOfHome:
     """A folder for each collection."""
 
@@ -55,23 +20,29 @@ class FilesOfHome:
         self._root = root
 
     def folder(self, collection: str) -> Path:
+        """Return the name under which a run searches a collection."""
         return self._root / collection
 
     def collection_of(self, docs: str) -> str:
+        """Return the collection that a run names, "" where it names something else."""
         folder = Path(docs)
         return folder.name if docs and folder.parent == self._root else ""
 
     def collections(self) -> set[str]:
+        """Return the collections that there are files of."""
         return {path.name for path in self._root.glob("[!.]*")}
 
     def keep(self, collection: str, name: str, file: Path) -> None:
+        """Take a file."""
         make_folder(self.folder(collection))
         file.replace(self.folder(collection) / name)
 
     def remove(self, collection: str, name: str) -> None:
+        """Remove a file."""
         (self.folder(collection) / name).unlink(missing_ok=True)
 
     def drop(self, collection: str) -> None:
+        """Remove all files of a collection."""
         shutil.rmtree(self.folder(collection))
 
 
@@ -101,3 +72,12 @@ class FilesOfDatabase:
 
     def _files(self, collection: str) -> StoredFiles:
         return StoredFiles(self.folder(collection), self._open)
+
+
+UploadedFiles = FilesOfHome | FilesOfDatabase
+
+
+def uploaded_files(settings: Settings) -> UploadedFiles:
+    """Return where uploaded files are kept: in the PostgreSQL that is named, else in the home."""
+    place = index_place(settings)
+    return FilesOfHome(settings.uploads_path) if isinstance(place, Path) else FilesOfDatabase(place)

@@ -94,7 +94,7 @@ class Worker:
 
     def start(self) -> None:
         """Load what runs need, beside whatever else is done, and take runs up from then on."""
-        self._loading = asyncio.create_task(asyncio.to_thread(self._load) if self._at_once else _nothing())
+        self._loading = asyncio.create_task(asyncio.to_thread(self._load) if self._at_once else asyncio.sleep(0))
         self._tasks = [asyncio.create_task(self._listen())]
         if self._at_once:
             self._tasks.append(asyncio.create_task(self._take_runs()))
@@ -260,7 +260,3 @@ class Worker:
         """Import what a run needs, so that the first one is not slower and nobody waits for it."""
         build_graph(self._machine)
         warm_up()
-
-
-async def _nothing() -> None:
-    pass

@@ -11,7 +11,7 @@ def _key(variable: str, owner: str) -> Key:
     return field
 
 
-class ModelSettings(BaseModel):
+class ModelSettings(BaseModel, use_attribute_docstrings=True):
     """The part of the settings that `llm/` and the model's reasoner are built from."""
 
     provider: str = Field(
@@ -19,52 +19,48 @@ class ModelSettings(BaseModel):
         description="The model's provider, or `provider:model`; `auto` takes the first whose key is set, "
         "`none` researches by rules alone.",
     )
-    thinking_model: str | None = Field(
-        default=None, description="Model for plans and reports, as `provider:model`; not set, the provider's own."
-    )
-    task_model: str | None = Field(
-        default=None, description="Model for everything else; not set, the provider's own, else the thinking model."
-    )
+    thinking_model: str | None = None
+    """Model for plans and reports, as `provider:model`; not set, the provider's own."""
+    task_model: str | None = None
+    """Model for everything else; not set, the provider's own, else the thinking model."""
     fallback_models: Names = Field(
         default=(),
         description="Models to go on with when the first fails for good, in order, as `provider:model`, a provider's "
         "name alone for its own choice, or `none`; not set, with provider `auto`, the other providers whose keys are "
         "set.",
     )
-    openai_address: str = Field(default="https://api.openai.com/v1", description="Address of OpenAI.")
-    anthropic_address: str = Field(default="https://api.anthropic.com", description="Address of Anthropic.")
-    deepseek_address: str = Field(default="https://api.deepseek.com/v1", description="Address of DeepSeek.")
-    gemini_address: str = Field(
-        default="https://generativelanguage.googleapis.com", description="Address of Google's Gemini."
-    )
-    qwen_address: str = Field(
-        default="https://dashscope.aliyuncs.com/compatible-mode/v1", description="Address of Aliyun's Qwen."
-    )
-    openrouter_address: str = Field(default="https://openrouter.ai/api/v1", description="Address of OpenRouter.")
-    ollama_address: str = Field(default="http://127.0.0.1:11434", description="Address of Ollama.")
-    openai_compatible_address: str | None = Field(
-        default=None, description="Address of any server that speaks OpenAI's protocol: vLLM, LM Studio, llama.cpp."
-    )
+    openai_address: str = "https://api.openai.com/v1"
+    """Address of OpenAI."""
+    anthropic_address: str = "https://api.anthropic.com"
+    """Address of Anthropic."""
+    deepseek_address: str = "https://api.deepseek.com/v1"
+    """Address of DeepSeek."""
+    gemini_address: str = "https://generativelanguage.googleapis.com"
+    """Address of Google's Gemini."""
+    qwen_address: str = "https://dashscope.aliyuncs.com/compatible-mode/v1"
+    """Address of Aliyun's Qwen."""
+    openrouter_address: str = "https://openrouter.ai/api/v1"
+    """Address of OpenRouter."""
+    ollama_address: str = "http://127.0.0.1:11434"
+    """Address of Ollama."""
+    openai_compatible_address: str | None = None
+    """Address of any server that speaks OpenAI's protocol: vLLM, LM Studio, llama.cpp."""
     openai_api_key: Key = _key("OPENAI_API_KEY", "OpenAI")
     anthropic_api_key: Key = _key("ANTHROPIC_API_KEY", "Anthropic")
     deepseek_api_key: Key = _key("DEEPSEEK_API_KEY", "DeepSeek")
     gemini_api_key: Key = _key("GEMINI_API_KEY", "Gemini")
     qwen_api_key: Key = _key("DASHSCOPE_API_KEY", "Aliyun's Qwen")
     openrouter_api_key: Key = _key("OPENROUTER_API_KEY", "OpenRouter")
-    openai_compatible_api_key: Key = Field(
-        default=None, description="Key of the OpenAI-compatible server, where it wants one."
-    )
-    model_timeout_s: Duration = Field(default=180.0, description="Seconds after which a model's answer is given up.")
-    model_idle_timeout_s: Duration = Field(
-        default=60.0, description="Seconds of silence in the middle of an answer after which it is given up."
-    )
-    model_tries: int = Field(default=3, ge=1, le=10, description="How often a call to one model is tried.")
-    model_calls_in_flight: int = Field(
-        default=16,
-        ge=1,
-        description="Most calls at the same time to one provider, over all runs of a process; "
-        "with PostgreSQL, of all processes.",
-    )
+    openai_compatible_api_key: Key = None
+    """Key of the OpenAI-compatible server, where it wants one."""
+    model_timeout_s: Duration = 180.0
+    """Seconds after which a model's answer is given up."""
+    model_idle_timeout_s: Duration = 60.0
+    """Seconds of silence in the middle of an answer after which it is given up."""
+    model_tries: int = Field(default=3, ge=1, le=10)
+    """How often a call to one model is tried."""
+    model_calls_in_flight: int = Field(default=16, ge=1)
+    """Most calls at the same time to one provider, over all runs of a process; with PostgreSQL, of all processes."""
     model_window: int | None = Field(
         default=None,
         ge=8_000,
@@ -73,17 +69,15 @@ class ModelSettings(BaseModel):
             " for others."
         ),
     )
-    prices: AbsoluteFolder | None = Field(
-        default=None, description="File (TOML) of model prices that adds to and corrects the ones that come along."
-    )
-    prompts: AbsoluteFolder | None = Field(
-        default=None, description="Folder of prompts (`plan.md`, …) that replace the ones that come along."
-    )
-    stable_prefix: bool = Field(
-        default=True, description="Keep the beginning of prompts the same, so that providers' caches hold it."
-    )
-    todo_recitation: bool = Field(
-        default=True, description="Tell the model at each step what is done and what is left."
-    )
-    error_preservation: bool = Field(default=True, description="Keep failed steps in view of the model.")
-    tool_mask: bool = Field(default=True, description="Tell the model at each step which tools it may use.")
+    prices: AbsoluteFolder | None = None
+    """File (TOML) of model prices that adds to and corrects the ones that come along."""
+    prompts: AbsoluteFolder | None = None
+    """Folder of prompts (`plan.md`, …) that replace the ones that come along."""
+    stable_prefix: bool = True
+    """Keep the beginning of prompts the same, so that providers' caches hold it."""
+    todo_recitation: bool = True
+    """Tell the model at each step what is done and what is left."""
+    error_preservation: bool = True
+    """Keep failed steps in view of the model."""
+    tool_mask: bool = True
+    """Tell the model at each step which tools it may use."""

@@ -33,7 +33,7 @@ def _model(engine: str) -> str:
     return field
 
 
-class SearchSettings(BaseModel):
+class SearchSettings(BaseModel, use_attribute_docstrings=True):
     """The part of the settings that `search/`, `fetch/`, `net/` and `cache/` are built from."""
 
     strategy: SearchKind = Field(
@@ -41,51 +41,48 @@ class SearchSettings(BaseModel):
         description="What kind of source is looked for: `general`, `academic`, `news`, `code`, `patents`, or `local` "
         "for your own documents alone.",
     )
-    search_mode: SearchMode = Field(
-        default="engines",
-        description="Who searches the web: `engines`, or `model` for a model that searches by itself.",
-    )
+    search_mode: SearchMode = "engines"
+    """Who searches the web: `engines`, or `model` for a model that searches by itself."""
     openai_search_model: str = _model("openai-search")
     gemini_search_model: str = _model("gemini-search")
     openrouter_search_model: str = _model("openrouter-search")
-    engines: Names = Field(
-        default=(),
-        description="The sources to ask, by the names that `sources list` shows, or `none`; not set, all that have "
-        "what they need.",
-    )
-    search_chain: Names = Field(
-        default=tuple(spec.name for spec in ENGINES.values() if spec.in_chain),
-        description="The general web engines in the order in which they are tried.",
-    )
-    max_results: int = Field(default=10, ge=1, le=50, description="Most results of one engine for one query.")
-    search_timeout_s: Duration = Field(default=20.0, description="Seconds after which a search is given up.")
-    fetch_timeout_s: Duration = Field(default=60.0, description="Seconds after which a page is given up.")
+    engines: Names = ()
+    """The sources to ask, by the names that `sources list` shows, or `none`; not set, all that have what they need."""
+    search_chain: Names = tuple(spec.name for spec in ENGINES.values() if spec.in_chain)
+    """The general web engines in the order in which they are tried."""
+    max_results: int = Field(default=10, ge=1, le=50)
+    """Most results of one engine for one query."""
+    search_timeout_s: Duration = 20.0
+    """Seconds after which a search is given up."""
+    fetch_timeout_s: Duration = 60.0
+    """Seconds after which a page is given up."""
     contact: Contact = Field(
         default=PROJECT_ADDRESS,
         description="Mail or web address of whoever runs this, told to all services and sites that are asked; with a "
         "mail address Crossref and others serve quicker.",
     )
-    respect_robots: bool = Field(default=True, description="Keep to what a site's robots.txt asks of programs.")
+    respect_robots: bool = True
+    """Keep to what a site's robots.txt asks of programs."""
     allowed_hosts: Hosts = Field(
         default=(),
         description="Internal hosts that pages may be fetched from, as `host` or `host:port`; all others are refused. "
         "An entry that no address can match (a path, a network, `*`) is an error.",
     )
-    render_pages: bool = Field(
-        default=False, description="Run the scripts of pages that are empty without them, with an installed Chromium."
-    )
-    model_knowledge: bool = Field(
-        default=True,
-        description="Where no source at all was found, add what the model knows by itself, marked and never cited.",
-    )
-    mcp_servers: tuple[McpServer, ...] = Field(
-        default=(), description="MCP servers as sources; in `config.toml` one table `[[mcp_servers]]` each."
-    )
+    render_pages: bool = False
+    """Run the scripts of pages that are empty without them, with an installed Chromium."""
+    model_knowledge: bool = True
+    """Where no source at all was found, add what the model knows by itself, marked and never cited."""
+    mcp_servers: tuple[McpServer, ...] = ()
+    """MCP servers as sources; in `config.toml` one table `[[mcp_servers]]` each."""
 
-    cache: bool = Field(default=True, description="Keep answers of sources and plans for a while, for all runs.")
-    cache_mb: Amount = Field(default=500.0, description="Most megabytes that are kept; what was not used goes first.")
-    search_cache_s: Amount = Field(default=3600.0, description="Seconds for which search results and pages are kept.")
-    plan_cache_s: Amount = Field(default=1800.0, description="Seconds for which a plan is kept.")
+    cache: bool = True
+    """Keep answers of sources and plans for a while, for all runs."""
+    cache_mb: Amount = 500.0
+    """Most megabytes that are kept; what was not used goes first."""
+    search_cache_s: Amount = 3600.0
+    """Seconds for which search results and pages are kept."""
+    plan_cache_s: Amount = 1800.0
+    """Seconds for which a plan is kept."""
 
     tavily_api_key: Key = _key("tavily")
     serper_api_key: Key = _key("serper")
@@ -106,7 +103,8 @@ class SearchSettings(BaseModel):
     exa_address: str = _address("exa")
     brave_address: str = _address("brave")
     bocha_address: str = _address("bocha")
-    searxng_address: str | None = Field(default=None, description="Address of your SearXNG; not set, it is not asked.")
+    searxng_address: str | None = None
+    """Address of your SearXNG; not set, it is not asked."""
     zyte_address: str = _address("zyte")
     wikipedia_address: str = _address("wikipedia", ", with `{language}` where that stands")
     arxiv_address: str = _address("arxiv")

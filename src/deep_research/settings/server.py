@@ -9,12 +9,11 @@ from deep_research.readers.port import MAX_FILE_BYTES
 from deep_research.settings.types import Hosts, Key, MailAddress
 
 
-class ServerSettings(BaseModel):
+class ServerSettings(BaseModel, use_attribute_docstrings=True):
     """The part of the settings that `service/` and `server/` are built from."""
 
-    server_runs_at_once: int = Field(
-        default=4, ge=1, description="Most runs that a server works on at once; others wait for their turn."
-    )
+    server_runs_at_once: int = Field(default=4, ge=1)
+    """Most runs that a server works on at once; others wait for their turn."""
     server_hosts: Hosts = Field(
         default=(),
         description="Names, beside those of loopback, under which the server is reached (`research.example.org`); a "
@@ -25,33 +24,32 @@ class ServerSettings(BaseModel):
         description="Whether a reverse proxy stands before the server: only then are `X-Forwarded-For` and "
         "`X-Forwarded-Proto` believed, by their last entry.",
     )
-    upload_max_file_mb: int = Field(
-        default=100, ge=1, le=MAX_FILE_BYTES // 1_000_000, description="Most megabytes of one uploaded file."
-    )
-    upload_max_collection_mb: int = Field(
-        default=500, ge=1, description="Most megabytes of one collection of uploaded files."
-    )
-    upload_max_user_mb: int = Field(default=2_000, ge=1, description="Most megabytes that one user may upload in all.")
-    upload_max_files: int = Field(default=1_000, ge=1, description="Most files of one collection.")
-    upload_max_collections: int = Field(default=100, ge=1, description="Most collections of one user.")
-    schedules_max: int = Field(default=20, ge=0, description="Most schedules of one user.")
+    upload_max_file_mb: int = Field(default=100, ge=1, le=MAX_FILE_BYTES // 1_000_000)
+    """Most megabytes of one uploaded file."""
+    upload_max_collection_mb: int = Field(default=500, ge=1)
+    """Most megabytes of one collection of uploaded files."""
+    upload_max_user_mb: int = Field(default=2_000, ge=1)
+    """Most megabytes that one user may upload in all."""
+    upload_max_files: int = Field(default=1_000, ge=1)
+    """Most files of one collection."""
+    upload_max_collections: int = Field(default=100, ge=1)
+    """Most collections of one user."""
+    schedules_max: int = Field(default=20, ge=0)
+    """Most schedules of one user."""
     server_address: str = Field(
         default="",
         pattern=r"^(https?://[^\s/?#]+(/[^\s?#]*)?)?$",
         description="Address under which people open the server (`https://research.example.org`), for links in "
         "notifications; not set, they have none.",
     )
-    webhook_secret: Key = Field(
-        default=None, description="Secret that notifications to webhooks are signed with; not set, they are unsigned."
-    )
-    webhook_hosts: Hosts = Field(
-        default=(),
-        description="Internal hosts that webhooks may lead to, as `host` or `host:port`; all others are refused.",
-    )
-    smtp_host: str = Field(
-        default="", description="Mail server that notifications are sent through; not set, no mail is sent."
-    )
-    smtp_port: int = Field(default=587, ge=1, le=65_535, description="Port of the mail server.")
+    webhook_secret: Key = None
+    """Secret that notifications to webhooks are signed with; not set, they are unsigned."""
+    webhook_hosts: Hosts = ()
+    """Internal hosts that webhooks may lead to, as `host` or `host:port`; all others are refused."""
+    smtp_host: str = ""
+    """Mail server that notifications are sent through; not set, no mail is sent."""
+    smtp_port: int = Field(default=587, ge=1, le=65_535)
+    """Port of the mail server."""
     smtp_tls: Literal["starttls", "tls", "off"] = Field(
         default="starttls",
         description="How the connection to the mail server is kept secret: `starttls`, `tls` from the beginning, or "
@@ -62,11 +60,11 @@ class ServerSettings(BaseModel):
         description="File with the certificate of the authority that vouches for the mail server; not set, the "
         "system's authorities do.",
     )
-    smtp_user: str = Field(default="", description="Account at the mail server; not set, none is used.")
-    smtp_password: Key = Field(default=None, description="Password of the account at the mail server.")
-    mail_recipients: tuple[str, ...] = Field(
-        default=(),
-        description="Mail addresses, or domains as `@example.org`, that schedules of accounts without the scope admin "
-        "may write to.",
-    )
-    smtp_from: MailAddress | None = Field(default=None, description="Mail address that notifications come from.")
+    smtp_user: str = ""
+    """Account at the mail server; not set, none is used."""
+    smtp_password: Key = None
+    """Password of the account at the mail server."""
+    mail_recipients: tuple[str, ...] = ()
+    """Mail addresses, or domains as `@example.org`, that schedules of accounts without the scope admin may write to."""
+    smtp_from: MailAddress | None = None
+    """Mail address that notifications come from."""

@@ -75,7 +75,12 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
     """Everything that can be set; made directly, it holds what is given and defaults (`load_settings` reads more)."""
 
     model_config = SettingsConfigDict(
-        frozen=True, extra="forbid", env_prefix=ENV_PREFIX, env_ignore_empty=True, validate_by_name=True
+        frozen=True,
+        extra="forbid",
+        env_prefix=ENV_PREFIX,
+        env_ignore_empty=True,
+        validate_by_name=True,
+        use_attribute_docstrings=True,
     )
 
     home: AbsoluteFolder = Field(
@@ -83,34 +88,25 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
         description=f"Folder of the store and `{CONFIG_FILE}`; by default in the user's data folder. "
         "Cannot be set in the file, which lies in it.",
     )
-    logs: Folder = Field(
-        default=Path("logs"),
-        description="Folder of run folders and reports; a relative path starts at the working folder.",
-    )
-    wiring: str = Field(
-        default="deep_research.wiring:build",
-        pattern=r"^\w+(\.\w+)*:\w+$",
-        description="The function that builds the parts of a run, as `module:function`.",
-    )
+    logs: Folder = Path("logs")
+    """Folder of run folders and reports; a relative path starts at the working folder."""
+    wiring: str = Field(default="deep_research.wiring:build", pattern=r"^\w+(\.\w+)*:\w+$")
+    """The function that builds the parts of a run, as `module:function`."""
 
-    docs: DocumentsPlace | None = Field(
-        default=None, description="Folder of your own documents to search; not set, none is searched."
-    )
-    also_docs: DocumentsPlace | None = Field(
-        default=None,
-        description="A second folder that is searched together with `docs`; addresses in it begin with `shared/`.",
-    )
-    offline: bool = Field(default=False, description="Forbid every address outside this machine.")
-    length: ReportLength = Field(
-        default="standard", description="How much a report tells: `short`, `standard` or `long`."
-    )
-    enable_citation_image: bool = Field(
-        default=True, description="Whether the result names the pictures of the cited sources beside the figures."
-    )
-    enable_references: bool = Field(default=True, description="Whether a report lists its references.")
-    enable_file_format_resource: bool = Field(
-        default=False, description="Whether all that was read is also written to one file, `resources.md`."
-    )
+    docs: DocumentsPlace | None = None
+    """Folder of your own documents to search; not set, none is searched."""
+    also_docs: DocumentsPlace | None = None
+    """A second folder that is searched together with `docs`; addresses in it begin with `shared/`."""
+    offline: bool = False
+    """Forbid every address outside this machine."""
+    length: ReportLength = "standard"
+    """How much a report tells: `short`, `standard` or `long`."""
+    enable_citation_image: bool = True
+    """Whether the result names the pictures of the cited sources beside the figures."""
+    enable_references: bool = True
+    """Whether a report lists its references."""
+    enable_file_format_resource: bool = False
+    """Whether all that was read is also written to one file, `resources.md`."""
 
     depth: DepthName = Field(
         default="standard",
@@ -134,121 +130,81 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
         description="How queries are spread over engines: `batch` asks all, `race` keeps the first answer, "
         "`hybrid` goes along the chain of web engines with specialist sources beside it.",
     )
-    batch_size: int = Field(
-        default=_SEARCH.batch_size, ge=1, description="Queries that the strategy `batch` searches for together."
-    )
-    enable_race_mode: bool = Field(
-        default=_SEARCH.enable_race_mode,
-        description="In `hybrid`, ask the web engines at once and keep the first answer, instead of one after another.",
-    )
-    enable_batch_parallel: bool = Field(
-        default=_SEARCH.enable_batch_parallel,
-        description="In `batch`, let the next query begin as soon as one is done; else a whole batch is awaited first.",
-    )
-    max_concurrent_searches: int = Field(
-        default=_SEARCH.max_concurrent_searches, ge=1, description="Most queries that are searched for at once."
-    )
+    batch_size: int = Field(default=_SEARCH.batch_size, ge=1)
+    """Queries that the strategy `batch` searches for together."""
+    enable_race_mode: bool = _SEARCH.enable_race_mode
+    """In `hybrid`, ask the web engines at once and keep the first answer, instead of one after another."""
+    enable_batch_parallel: bool = _SEARCH.enable_batch_parallel
+    """In `batch`, let the next query begin as soon as one is done; else a whole batch is awaited first."""
+    max_concurrent_searches: int = Field(default=_SEARCH.max_concurrent_searches, ge=1)
+    """Most queries that are searched for at once."""
 
     clarify: ClarifyMode = Field(
         default="auto",
         description="When to ask back: `auto` where the question cannot be researched as it stands, "
         "`strict` by the letter of the rules, `off` never.",
     )
-    language: Language | None = Field(
-        default=None,
-        description="Language of the report by its code, such as `de` or `zh-Hans`; not set, it follows the question.",
-    )
-    clarify_rules: AbsoluteFolder | None = Field(
-        default=None, description="File (TOML) of your own rules, questions and focuses for the intake."
-    )
-    confirm_above_usd: Amount = Field(
-        default=1.0, description="Ask for approval of the plan where the estimate is above this many US dollars."
-    )
+    language: Language | None = None
+    """Language of the report by its code, such as `de` or `zh-Hans`; not set, it follows the question."""
+    clarify_rules: AbsoluteFolder | None = None
+    """File (TOML) of your own rules, questions and focuses for the intake."""
+    confirm_above_usd: Amount = 1.0
+    """Ask for approval of the plan where the estimate is above this many US dollars."""
 
-    budget_usd: Amount | None = Field(
-        default=None, description="Most money of a run, in US dollars; not set, no limit."
-    )
-    budget_tokens: int | None = Field(default=None, ge=0, description="Most model tokens of a run; not set, no limit.")
-    budget_seconds: Amount | None = Field(default=None, description="Most active seconds of a run; not set, no limit.")
-    budget_queries: int | None = Field(
-        default=None, ge=0, description="Most search queries of a run; not set, no limit."
-    )
-    budget_pages: int | None = Field(
-        default=None, ge=0, description="Most pages read by a run; those that could not be had do not count."
-    )
+    budget_usd: Amount | None = None
+    """Most money of a run, in US dollars; not set, no limit."""
+    budget_tokens: int | None = Field(default=None, ge=0)
+    """Most model tokens of a run; not set, no limit."""
+    budget_seconds: Amount | None = None
+    """Most active seconds of a run; not set, no limit."""
+    budget_queries: int | None = Field(default=None, ge=0)
+    """Most search queries of a run; not set, no limit."""
+    budget_pages: int | None = Field(default=None, ge=0)
+    """Most pages read by a run; those that could not be had do not count."""
 
-    sandbox_compute_timeout: Duration = Field(
-        default=60.0,
-        validation_alias="SANDBOX_COMPUTE_TIMEOUT",
-        description="Seconds after which chart code is stopped.",
-    )
+    sandbox_compute_timeout: Duration = Field(default=60.0, validation_alias="SANDBOX_COMPUTE_TIMEOUT")
+    """Seconds after which chart code is stopped."""
     sandbox_backend: Literal["auto", "docker", "bubblewrap", "off"] = Field(
-        default="auto",
-        validation_alias="SANDBOX_BACKEND",
-        description="What chart code of a model runs in: `docker`, `bubblewrap`, `auto` for the first that works, or "
-        "`off`.",
+        default="auto", validation_alias="SANDBOX_BACKEND"
     )
+    """What chart code of a model runs in: `docker`, `bubblewrap`, `auto` for the first that works, or `off`."""
     sandbox_image: str = Field(
-        default="deep-research-sandbox",
-        min_length=1,
-        pattern=r"^[a-z0-9]",
-        validation_alias="SANDBOX_IMAGE",
-        description="Docker image that chart code runs in; `deep-research sandbox build-image` makes it.",
+        default="deep-research-sandbox", min_length=1, pattern=r"^[a-z0-9]", validation_alias="SANDBOX_IMAGE"
     )
-    sandbox_memory_mb: int = Field(
-        default=1024,
-        ge=512,
-        validation_alias="SANDBOX_MEMORY_MB",
-        description="Most memory of chart code, in MiB.",
-    )
-    sandbox_max_chart_failures: int = Field(
-        default=2,
-        ge=1,
-        validation_alias="SANDBOX_MAX_CHART_FAILURES",
-        description="Failed charts in a row after which the others are skipped.",
-    )
+    """Docker image that chart code runs in; `deep-research sandbox build-image` makes it."""
+    sandbox_memory_mb: int = Field(default=1024, ge=512, validation_alias="SANDBOX_MEMORY_MB")
+    """Most memory of chart code, in MiB."""
+    sandbox_max_chart_failures: int = Field(default=2, ge=1, validation_alias="SANDBOX_MAX_CHART_FAILURES")
+    """Failed charts in a row after which the others are skipped."""
 
-    charts: bool = Field(default=True, description="Whether reports have charts.")
-    lease_s: Duration = Field(
-        default=30.0, description="Seconds without a sign of life after which another process may take over a run."
-    )
-    store_busy_timeout_s: Amount = Field(
-        default=30.0,
-        description="Seconds to wait for another process that writes to the store, and for a database that is away.",
-    )
+    charts: bool = True
+    """Whether reports have charts."""
+    lease_s: Duration = 30.0
+    """Seconds without a sign of life after which another process may take over a run."""
+    store_busy_timeout_s: Amount = 30.0
+    """Seconds to wait for another process that writes to the store, and for a database that is away."""
     database_url: DatabaseUrl = Field(
         default=None,
         description="PostgreSQL that holds the store (`postgresql://user:password@host:5432/name`; extra `postgres`); "
         "not set, it is a file in the home folder.",
     )
-    database_connections: int = Field(
-        default=8,
-        ge=1,
-        description="Most connections to PostgreSQL that one process opens; "
-        "the queue of a server or worker has up to three more.",
-    )
+    database_connections: int = Field(default=8, ge=1)
+    """Most connections to PostgreSQL that one process opens; the queue of a server or worker has up to three more."""
     blobs: BlobPlace = Field(
         default="",
         description="Where pages, texts and figures of 8 KB or more (compressed) are kept: a folder that all hosts "
         "share, or `s3://bucket/prefix` (extra `s3`; keys as AWS's tools find them); not set, in the database.",
     )
-    blobs_endpoint: str = Field(
-        default="",
-        pattern=r"^(https?://.*)?$",
-        description="Address of an S3-compatible store; not set, it is AWS.",
-    )
-    tracing: bool = Field(default=False, description="Send traces of runs to LangSmith.")
-    otel: bool = Field(
-        default=False, description="Send spans of runs, stages and calls to an OpenTelemetry collector (extra `otel`)."
-    )
-    otel_address: str = Field(
-        default="http://127.0.0.1:4318",
-        pattern=r"^https?://",
-        description="Address of the collector, which speaks OTLP over HTTP.",
-    )
-    otel_texts: bool = Field(
-        default=False, description="Whether spans also hold questions, prompts, queries, page addresses and answers."
-    )
+    blobs_endpoint: str = Field(default="", pattern=r"^(https?://.*)?$")
+    """Address of an S3-compatible store; not set, it is AWS."""
+    tracing: bool = False
+    """Send traces of runs to LangSmith."""
+    otel: bool = False
+    """Send spans of runs, stages and calls to an OpenTelemetry collector (extra `otel`)."""
+    otel_address: str = Field(default="http://127.0.0.1:4318", pattern=r"^https?://")
+    """Address of the collector, which speaks OTLP over HTTP."""
+    otel_texts: bool = False
+    """Whether spans also hold questions, prompts, queries, page addresses and answers."""
 
     _sources: dict[str, Source] = PrivateAttr(default_factory=dict)
 

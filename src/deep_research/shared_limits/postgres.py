@@ -13,27 +13,18 @@ from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from deep_research.store.sql import Column, Row
+
+if TYPE_CHECKING:
+    from deep_research.store.postgres import PostgresDatabase
 
 LEASE_S = 10.0
 _RENEW_EVERY_S = 3.0
 _KEEP_UNUSED_S = 0.5
 # How soon a process that waits for slots of others looks again.
 _LOOK_EVERY_S = 0.25
-
-
-class LimitsDatabase(Protocol):
-    """The tables of the limits: `store.postgres.PostgresDatabase`."""
-
-    def ask(self, query: str, **values: Column) -> list[Row]:
-        """Send one named statement by itself."""
-        ...
-
-    def close(self) -> None:
-        """Release what is held."""
-        ...
 
 
 @dataclass(eq=False)
@@ -67,7 +58,7 @@ class _Service:
 class SharedLimits:
     """The limits as one process sees them; used by all its threads and event loops."""
 
-    def __init__(self, database: LimitsDatabase) -> None:
+    def __init__(self, database: "PostgresDatabase") -> None:
         self._database = database
         self._holder = secrets.token_hex(8)
         self._services: dict[str, _Service] = {}

@@ -183,13 +183,12 @@ class PostgresDatabase:
             self._pool = None
             _pools.release(self._url)
 
-    def schema_numbers(self) -> tuple[int, int]:
-        """Return the number of the schema as it stands, and the newest one that this version knows."""
-        newest = max(_migrations(self._package))
+    def schema_number(self) -> int:
+        """Return the number of the schema as it stands."""
         pool = self._pool or _pools.take(self._url, self._max_connections, self._busy_timeout_s)
         self._pool = pool
         with pool.connection(timeout=self._busy_timeout_s) as connection:
-            return self._schema_number(connection), newest
+            return self._schema_number(connection)
 
     def _opened(self) -> "ConnectionPool[Connection]":
         if self._pool is None:
@@ -445,11 +444,9 @@ def _translate(error: psycopg.Error, place: str) -> DeepResearchError | None:
             return CannotWrite(f"The database {place} cannot be written: {_last_line(error)}")
         case errors.DataCorrupted() | errors.IndexCorrupted():
             return _corrupt(place)
-        case errors.CharacterNotInRepertoire() | errors.UntranslatableCharacter():
+        # The last is raised by the client before anything is sent: a text with a NUL.
+        case errors.CharacterNotInRepertoire() | errors.UntranslatableCharacter() | psycopg.DataError(sqlstate=None):
             return InputError("An address, a section or another name holds a character that a database cannot keep.")
-    # Raised by the client before anything is sent: a text with a NUL.
-    if isinstance(error, psycopg.DataError) and error.sqlstate is None:
-        return InputError("An address, a section or another name holds a character that a database cannot keep.")
     return None
 
 

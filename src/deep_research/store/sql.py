@@ -21,18 +21,8 @@ class Row(Protocol):
         ...
 
 
-class Session(Protocol):
+class Records(Protocol):
     """One transaction: sends named queries and raises our errors."""
-
-    @property
-    def place(self) -> str:
-        """Where the database is, in words for people: never with a password."""
-        ...
-
-    @property
-    def trusts_indexes(self) -> bool:
-        """Whether an index finds all that its table holds; else rows are counted in a second way."""
-        ...
 
     def all(self, query: str, **values: Column) -> list[Row]:
         """Return every row of a query."""
@@ -44,6 +34,20 @@ class Session(Protocol):
 
     def run(self, query: str, **values: Column) -> int:
         """Send a statement and return how many rows it changed."""
+        ...
+
+
+class Session(Records, Protocol):
+    """One transaction of the store, which also looks after the database itself."""
+
+    @property
+    def place(self) -> str:
+        """Where the database is, in words for people: never with a password."""
+        ...
+
+    @property
+    def trusts_indexes(self) -> bool:
+        """Whether an index finds all that its table holds; else rows are counted in a second way."""
         ...
 
     def many(self, query: str, rows: Iterable[Mapping[str, Column]]) -> None:

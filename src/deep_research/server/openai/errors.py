@@ -14,7 +14,8 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from deep_research.errors import DeepResearchError
 from deep_research.messages.words import Words, words_in
-from deep_research.server.problems import detail_of, status_of, words_for
+from deep_research.server.page.language import words_for
+from deep_research.server.problems import detail_of, status_of
 
 _log = logging.getLogger(__name__)
 _TYPES = {

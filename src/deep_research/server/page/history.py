@@ -7,10 +7,9 @@ from fastapi import APIRouter, Query, Request, Response
 
 from deep_research.errors import UnknownRun
 from deep_research.events import RUN_STATUSES
-from deep_research.messages.words import words_in
 from deep_research.server.cursor import cursor_after, last_seen
 from deep_research.server.dependencies import Service, Who
-from deep_research.server.page.language import language_of
+from deep_research.server.page.language import words_for
 from deep_research.server.page.views import render
 from deep_research.service.identity import Identity
 from deep_research.service.service import ResearchService
@@ -58,7 +57,7 @@ async def show_history(
         first=_address(filters),
         older=_address(filters, before=cursor_after(shown[-1])) if rest else "",
         without_tag=_address(filters | {"tag": ""}),
-        m=words_in(language_of(request)),
+        m=words_for(request),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from fastapi import Request
 
 from deep_research.messages.language import LANGUAGES
-from deep_research.messages.words import Words, words_from
+from deep_research.messages.words import Words, words_from, words_in
 from deep_research.request import Language
 
 COOKIE: Final = "language"
@@ -26,6 +26,11 @@ def language_of(request: Request) -> Language:
     if chosen in LANGUAGES:
         return LANGUAGES[LANGUAGES.index(chosen)]
     return accepted_language(request.headers.get("accept-language", ""))
+
+
+def words_for(request: Request) -> Words:
+    """Return the words of the language that a client asks for."""
+    return words_in(language_of(request))
 
 
 def accepted_language(header: str) -> Language:

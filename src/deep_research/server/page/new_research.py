@@ -9,10 +9,10 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 
 from deep_research.errors import DeepResearchError
 from deep_research.messages.language import report_language
-from deep_research.messages.words import Words, words_in
+from deep_research.messages.words import Words
 from deep_research.request import ClarifyMode, DepthName, ReportLength, SearchKind
 from deep_research.server.dependencies import Service, Who
-from deep_research.server.page.language import language_of, page_words
+from deep_research.server.page.language import language_of, page_words, words_for
 from deep_research.server.page.question_form import QuestionForm, read_form
 from deep_research.server.page.views import HEADERS, render
 from deep_research.server.problems import status_of
@@ -48,7 +48,7 @@ async def start_research(request: Request, service: Service, who: Who) -> Respon
     try:
         row = await service.create(new, who)
     except DeepResearchError as exc:
-        problem = exc.in_words(words_in(language_of(request)))
+        problem = exc.in_words(words_for(request))
         return await _form_page(request, service, who, form, problem=problem, status=status_of(exc))
     return RedirectResponse(f"/runs/{row.id}", status_code=HTTPStatus.SEE_OTHER)
 
@@ -65,7 +65,7 @@ async def estimate_research(request: Request, service: Service, who: Who) -> Res
             f"{await _searched(new, service, who, t)} {_in_words(await service.estimate(new, who), t)}" if new else ""
         )
     except DeepResearchError as exc:
-        text = exc.in_words(words_in(language_of(request)))
+        text = exc.in_words(words_for(request))
     return PlainTextResponse(text, headers=HEADERS)
 
 

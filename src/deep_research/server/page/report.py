@@ -14,10 +14,9 @@ from deep_research.export.contents import Contents
 from deep_research.export.formats import FORMATS, missing_extra
 from deep_research.export.page import contents_list
 from deep_research.in_thread import in_thread
-from deep_research.messages.words import words_in
 from deep_research.pipeline.journal import spent_so_far
 from deep_research.server.dependencies import Service, Who
-from deep_research.server.page.language import language_of
+from deep_research.server.page.language import words_for
 from deep_research.server.page.source_text import in_html
 from deep_research.server.page.views import render
 from deep_research.service.identity import Identity
@@ -57,7 +56,7 @@ async def report_view(request: Request, service: ResearchService, who: Identity,
     """Show the report of a run that is done."""
     contents = await service.contents_of(row)
     report: Parts = await request.app.state.drawn_reports.get(row)
-    words = words_in(language_of(request))
+    words = words_for(request)
     changes = None
     if row.request.update:
         with suppress(NotFound):
@@ -90,7 +89,7 @@ async def show_changes(run: str, request: Request, service: Service, who: Who) -
     """Show what an update found: what still holds, changed, is gone or is new."""
     row = await service.get(run, who)
     changes = await service.changes(run, who)
-    words = words_in(language_of(request))
+    words = words_for(request)
     shown = await in_thread(changes_in_html, changes, words)
     return render(request, "changes.html", row=row, changes=changes, shown=shown, m=words)
 
@@ -107,7 +106,7 @@ async def show_source(run: str, document: str, request: Request, service: Servic
         row=row,
         title=row.title or row.request.question,
         source=source,
-        text=await in_thread(in_html, source, start, end, words_in(language_of(request))),
+        text=await in_thread(in_html, source, start, end, words_for(request)),
         is_marked=end > start,
     )
 

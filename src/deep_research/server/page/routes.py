@@ -15,12 +15,15 @@ from deep_research.server.page import (
 )
 
 router = APIRouter(include_in_schema=False)
-router.include_router(new_research.router)
-router.include_router(documents.router)
-router.include_router(history.router)
-router.include_router(report.router)
-router.include_router(run_view.router)
-router.include_router(settings.router)
-router.include_router(api_reference.router)
-router.include_router(preferences.router)
-router.include_router(sign_in.router)
+for view in (
+    new_research,
+    documents,
+    history,
+    report,
+    run_view,
+    settings,
+    api_reference,
+    preferences,
+    sign_in,
+):
+    router.include_router(view.router)

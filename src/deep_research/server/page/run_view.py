@@ -8,10 +8,9 @@ from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
 from deep_research.errors import DeepResearchError
-from deep_research.messages.words import words_in
 from deep_research.pipeline.plan_text import MAX_SECTIONS
 from deep_research.server.dependencies import Service, Who
-from deep_research.server.page.language import language_of, page_words
+from deep_research.server.page.language import language_of, page_words, words_for
 from deep_research.server.page.plan_form import focuses_sent, plan_sent, plan_shown
 from deep_research.server.page.report import report_view
 from deep_research.server.page.views import render
@@ -102,7 +101,7 @@ async def _refused(
     plan: JsonObject | None = None,
 ) -> Response:
     row = await service.get(run, who)
-    problem = exc.in_words(words_in(language_of(request)))
+    problem = exc.in_words(words_for(request))
     return await _run_page(request, service, row, problem=problem, plan=plan, status=status_of(exc))
 
 
@@ -123,7 +122,7 @@ async def _run_page(
     """Return a run that is not done; `problem` is why what was asked of it cannot be, `plan` what was sent."""
     progress = await service.progress_of(row)
     events = await service.store.read_events(row.id, after=max(0, progress.seq - _LOGGED))
-    lines = ProgressLines(words_in(language_of(request)), is_verbose=True)
+    lines = ProgressLines(words_for(request), is_verbose=True)
     return render(
         request,
         template,

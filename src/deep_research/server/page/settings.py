@@ -9,9 +9,8 @@ from starlette.exceptions import HTTPException
 from deep_research.diagnosis import diagnose, shown_settings
 from deep_research.export.formats import FORMATS, missing_extra
 from deep_research.in_thread import in_thread
-from deep_research.messages.words import words_in
 from deep_research.server.dependencies import Service, Who
-from deep_research.server.page.language import language_of
+from deep_research.server.page.language import words_for
 from deep_research.server.page.views import render
 from deep_research.service.identity import Identity
 from deep_research.service.public_settings import public_settings
@@ -45,7 +44,7 @@ async def show_checks(request: Request, service: Service, who: Who) -> Response:
     """Show what works here; trying it takes a while, so it comes after the page."""
     if not _runs_the_server(who):
         raise HTTPException(404, "There are no checks.")
-    words = words_in(language_of(request))
+    words = words_for(request)
     # Servers on this machine are asked whether they answer, which waits.
     lines = await in_thread(lambda: asyncio.run(diagnose(service.settings, words)))
     return render(request, "settings_checks.html", lines=lines, extras=_extras())
