@@ -106,7 +106,7 @@ class Nodes:
     async def verify_topic(self, state: State, runtime: Context) -> Update:
         """Look up the terms nobody knows: what a search finds is a real name."""
         terms = state["assessment"]["unknown_terms"]
-        context = runtime.context.stage(f"verify_topic/{state['intake_round']}", phase="research", after=state["after"])
+        context = runtime.context.stage(f"verify_topic/{state['intake_round']}", after=state["after"])
         queries = [SearchQuery(query=term, goal="verify the term", priority="high") for term in terms]
         found = await fan_out("term", queries, self._machine.executor.execute, context)
         # A search that failed says nothing about a name; the user cannot help it.
@@ -128,7 +128,7 @@ class Nodes:
         assert question is not None, "the router only comes here with a question"
         exchanges = state.get("exchanges", [])
         number = len(exchanges) + 1
-        context = runtime.context.stage(f"ask/{number}", phase="research", after=state["after"])
+        context = runtime.context.stage(f"ask/{number}", after=state["after"])
         await context.emit(
             "clarification",
             {
@@ -151,7 +151,7 @@ class Nodes:
 
     async def confirm(self, state: State, runtime: Context) -> Update:
         """Show the plan; pause for approval where it is wanted; allocate the queries of the approved plan."""
-        context = runtime.context.stage("confirm", phase="research", after=state["after"])
+        context = runtime.context.stage("confirm", after=state["after"])
         brief, assessment = Brief.from_json(state["brief"]), Assessment.from_json(state["assessment"])
         number = state.get("confirmations", 0)
         # Who was asked before has had a say; who corrected the plan sees the new one.
@@ -203,7 +203,7 @@ class Nodes:
     async def refocus(self, state: State, runtime: Context) -> Update:
         """Plan anew for the focuses that a user named while the run worked, with the queries that are left."""
         number = state["focus_wanted"]
-        context = runtime.context.stage(f"refocus/{number}", phase="research", after=state["after"])
+        context = runtime.context.stage(f"refocus/{number}", after=state["after"])
         answers = await context.run.store.get_answers(context.run.row.id)
         own: JsonObject = {"focus": answers[f"focus/{number}"], "has_own_focus": True}
         brief = Brief.from_json(state["brief"] | own)
@@ -220,7 +220,7 @@ class Nodes:
         """Join the sections: take unused grants back and allocate them once more, to the thin ones."""
         outcomes = [SectionOutcome.from_json(outcome) for outcome in outcomes_of(state)]
         after = sorted({key for outcome in outcomes for key in outcome.after})
-        context = runtime.context.stage(f"supervise/{state['dealt']}", phase="research", after=after)
+        context = runtime.context.stage(f"supervise/{state['dealt']}", after=after)
         shared = {
             "copies": await find_copies(context.records),
             "shared": await share_out(state, context.records, has_writer=bool(context.run.adapters.models)),
@@ -516,7 +516,7 @@ async def _note_query_budget(
 
 def _round_context(state: State, runtime: Context, *path: object) -> StageContext:
     scope = section_scope(state["number"]).at("round", state["round"], *path)
-    return runtime.context.stage(scope, phase="research", after=state["after"], is_branch=True)
+    return runtime.context.stage(scope, after=state["after"], is_branch=True)
 
 
 def _outcome(state: State) -> JsonObject:

@@ -5,7 +5,7 @@ quotation marks are used changes nothing. A source that cannot be read any more 
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -468,14 +468,7 @@ def compare_with_sources(
     `old_texts` and `new_texts` are by document, `now` is by the address of the old report's sources.
     """
     update = _Update(old, old_texts, now, new, new_texts)
-    return Changes(
-        before=version_of(old),
-        after=version_of(new),
-        is_update=True,
-        claims=tuple(update.claims()),
-        sources=tuple(update.sources()),
-        figures=tuple(_figures(old, new)),
-    )
+    return _changes(old, new, update.claims(), update.sources(), is_update=True)
 
 
 def compare_reports(old: Edition, new: Edition) -> Changes:
@@ -499,11 +492,18 @@ def compare_reports(old: Edition, new: Edition) -> Changes:
             section, sentence = after[number]
             cited = _addresses(new, sentence)
             claims.append(Claim(kind="new", after=sentence.text, section=section, sources=cited))
+    return _changes(old, new, claims, _source_changes(old, new), is_update=False)
+
+
+def _changes(
+    old: Edition, new: Edition, claims: Iterable[Claim], sources: Iterable[SourceChange], *, is_update: bool
+) -> Changes:
     return Changes(
         before=version_of(old),
         after=version_of(new),
+        is_update=is_update,
         claims=tuple(claims),
-        sources=tuple(_source_changes(old, new)),
+        sources=tuple(sources),
         figures=tuple(_figures(old, new)),
     )
 
