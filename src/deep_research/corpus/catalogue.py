@@ -1,17 +1,14 @@
 """What the index holds, for those who look after it: its folders, their documents, and forgetting a folder."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TypeVar
 
 from deep_research.corpus.files import folder_key
-from deep_research.corpus.index import IndexPlace, IndexSession, open_index
+from deep_research.corpus.index import IndexPlace, IndexSession, Row, open_index
 from deep_research.corpus.port import Skipped
 from deep_research.corpus.refresh import remarks_of
 from deep_research.value import Value
-
-T = TypeVar("T")
 
 
 class IndexedFolder(Value):
@@ -47,29 +44,19 @@ class Catalogue:
 
     def folders(self) -> list[IndexedFolder]:
         """Return the indexed folders by path."""
-        return self._read(lambda session: [IndexedFolder(**row) for row in session.rows("folders")])
+        return [IndexedFolder(**row) for row in self._rows("folders")]
 
     def documents(self, folder: Path) -> list[IndexedDocument]:
         """Return the documents of a folder by address; none where it is not indexed."""
         fields = IndexedDocument.model_fields.keys() - {"remarks"}
-
-        def look(session: IndexSession) -> list[IndexedDocument]:
-            _find(session, folder)
-            return [
-                IndexedDocument(**{name: row[name] for name in fields}, remarks=tuple(remarks_of(row)))
-                for row in session.rows("catalogue")
-            ]
-
-        return self._read(look)
+        return [
+            IndexedDocument(**{name: row[name] for name in fields}, remarks=tuple(remarks_of(row)))
+            for row in self._rows("catalogue", folder)
+        ]
 
     def unusable(self, folder: Path) -> list[Skipped]:
         """Return the files of a folder that were looked into and cannot be used, by address."""
-
-        def look(session: IndexSession) -> list[Skipped]:
-            _find(session, folder)
-            return [Skipped(**row) for row in session.rows("unusable")]
-
-        return self._read(look)
+        return [Skipped(**row) for row in self._rows("unusable", folder)]
 
     def forget(self, folder: Path) -> bool:
         """Remove a folder from the index, and return whether it was there; its files are left alone."""
@@ -83,7 +70,12 @@ class Catalogue:
         with closing(open_index(self._place)) as index:
             return index.write(drop)
 
-    def _read(self, look: Callable[[IndexSession], T]) -> T:
+    def _rows(self, query: str, folder: Path | None = None) -> Sequence[Row]:
+        def look(session: IndexSession) -> Sequence[Row]:
+            if folder is not None:
+                _find(session, folder)
+            return session.rows(query)
+
         with closing(open_index(self._place)) as index:
             return index.read(look)
 

@@ -40,13 +40,6 @@ class SqliteIndexSession(IndexSession):
     def rows(self, query: str, **values: Column) -> list[sqlite3.Row]:
         return self._sent(query, values).fetchall()
 
-    def one(self, query: str, **values: Column) -> sqlite3.Row | None:
-        return next(self._sent(query, values), None)
-
-    def required_row(self, query: str, **values: Column) -> sqlite3.Row:
-        row: sqlite3.Row = next(self._sent(query, values))
-        return row
-
     def run(self, query: str, **values: Column) -> None:
         self._sent(query, values)
 

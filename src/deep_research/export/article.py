@@ -32,6 +32,7 @@ from deep_research.report.layout import (
     Table,
     equation,
     laid_out,
+    source_counts,
 )
 from deep_research.report.paragraph import Sentence
 from deep_research.text.shortening import shortened
@@ -85,9 +86,11 @@ class _Writer:
         self.link_to_source = link_to_source
         self.edition = contents.edition
         self.words = words_in(self.edition.language)
-        ordered = sorted(self.edition.passages, key=lambda one: (self.edition.number_of(one.id), one.start, one.end))
-        self.numbers = {passage.id: number for number, passage in enumerate(ordered, start=1)}
-        self.sentences = [each for paragraph in self.edition.report.paragraphs for each in paragraph.sentences]
+        self.passages = sorted(
+            self.edition.passages, key=lambda one: (self.edition.number_of(one.id), one.start, one.end)
+        )
+        self.numbers = {passage.id: number for number, passage in enumerate(self.passages, start=1)}
+        self.sentences = self.edition.report.sentences
         self.uses: dict[str, list[_Use]] = {}
         self.spoken: dict[str, list[tuple[int, int, str]]] = {}
         self.count = 0
@@ -137,12 +140,13 @@ class _Writer:
             if each.kind != "link"
         )
         is_verified = self.contents.is_verified
-        sign, outcome = ("✓", "passed") if is_verified else ("!", "failed")
-        facts: list[str] = [tag("strong", tag("span", sign, aria_hidden="true"), " ", words(f"verification.{outcome}"))]
-        if not counted:
-            facts = [words("verification.nothing")]
-        else:
-            facts.append(words("verification.sentences", verdicts=counted_verdicts(counted, words)))
+        facts: list[str] = [words("verification.nothing")]
+        if counted:
+            sign, outcome = (_SOUND, "passed") if is_verified else ("!", "failed")
+            facts = [
+                tag("strong", tag("span", sign, aria_hidden="true"), " ", words(f"verification.{outcome}")),
+                words("verification.sentences", verdicts=counted_verdicts(counted, words)),
+            ]
         facts.append(tag("a", words("html.method"), href="#checked"))
         made = words(
             "html.made",
@@ -291,30 +295,16 @@ class _Writer:
         weak = " partly" if sign in _WEAK.values() else ""
         if not numbers:
             return _sign(sign, weak.strip(), label)
-        return tag(
-            "a",
-            tag("span", sign, aria_hidden="true"),
-            class_=f"cite sign{weak}",
-            href=f"#p{numbers[0]}",
-            data_p=" ".join(map(str, numbers)),
-            data_s=anchors,
-            tabindex="-1" if has_marks else None,
-            **_named(label),
-        )
+        own = {"tabindex": "-1"} if has_marks else {}
+        shown = tag("span", sign, aria_hidden="true")
+        return _opener(shown, f"cite sign{weak}", numbers, anchors, **own, **_named(label))
 
     def _marker(self, span: Span, anchors: str, first: str = "") -> Html:
         title = self.edition.citations.cited[int(span.text) - 1].title
         shown = sorted(self._shown(span.evidence), key=lambda id_: id_ != first)
         numbers = [self.numbers[id_] for id_ in shown]
-        return tag(
-            "a",
-            f"[{span.text}]",
-            class_="cite",
-            href=f"#p{numbers[0]}",
-            data_p=" ".join(map(str, numbers)),
-            data_s=anchors or None,
-            aria_label=self.words("html.source_number", number=span.text, title=_shortened(title)),
-        )
+        label = self.words("html.source_number", number=span.text, title=_shortened(title))
+        return _opener(f"[{span.text}]", "cite", numbers, anchors, aria_label=label)
 
     def _table(self, table: Table) -> Html:
         body = []
@@ -344,16 +334,15 @@ class _Writer:
         id_, figure = f"figure-{caption.number}", caption.figure
         rows_of = (row.evidence for row in figure.rows)
         self._cite((*self._shown(caption.cite_ids), *rows_of), _Use(id_, picture.title))
-        has_series = any(row.series for row in figure.rows)
-        columns = ["series", "label", "value"] if has_series else ["label", "value"]
-        names = [*(words(f"export.{key}") for key in columns), words("report.source")]
+        named = figure.named_columns
+        names = [*(words(f"export.{key}") for key in (*named, "value")), words("report.source")]
         rows = []
         for row in figure.rows:
             mark = Span(str(self.edition.number_of(row.evidence)), "marker", (row.evidence,))
-            texts = [tag("td", text, dir="auto") for text in ((row.series, row.label) if has_series else (row.label,))]
+            texts = [tag("td", getattr(row, key), dir="auto") for key in named]
             value = tag("td", f"{row.value:,.15g}", class_="number")
             rows.append(tag("tr", *texts, value, tag("td", self._marker(mark, id_), class_="marks")))
-        head = heads(names, [key == "value" for key in (*columns, "")])
+        head = heads(names, [*(False for _ in named), True, False])
         data = scrolling(tag("table", tag("thead", head), tag("tbody", *rows)), picture.title)
         shown = self._picture(picture)
         return tag(
@@ -380,21 +369,11 @@ class _Writer:
     def _sources(self) -> Html:
         """Return the sources with the passages that are cited of each."""
         words, citations = self.words, self.edition.citations
-        by_document: dict[str, list[CitedPassage]] = {}
-        for passage in sorted(self.edition.passages, key=lambda one: self.numbers[one.id]):
-            by_document.setdefault(passage.document, []).append(passage)
-        cited = [
-            self._source(number, source, by_document.get(source.document, ()))
-            for number, source in enumerate(citations.cited, start=1)
+        listed = [
+            self._source(number, source, [one for one in self.passages if one.document == source.document])
+            for number, source in enumerate(citations.sources, start=1)
         ]
-        others = [
-            self._source(number, source, ())
-            for number, source in enumerate(citations.additional, start=len(citations.cited) + 1)
-        ]
-        counts = (
-            words("report.cited_share", share=citations.share_cited),
-            words("report.total_sources", count=len(citations.sources)),
-        )
+        cited, others = listed[: len(citations.cited)], listed[len(citations.cited) :]
         more = tag("details", tag("summary", words("report.additional_sources")), *others) if others else Html()
         return tag(
             "aside",
@@ -411,7 +390,7 @@ class _Writer:
             self._index(),
             tag("div", *cited, id="cited") if cited else Html(),
             more,
-            tag("p", " · ".join(counts), class_="small"),
+            tag("p", " · ".join(source_counts(citations, words)), class_="small"),
             id="sources",
             aria_labelledby="sources-title",
         )
@@ -511,6 +490,12 @@ def _sign(sign: str, kind: str = "", label: str = "") -> Html:
     """Return a sign; its words are for those who hear the page."""
     told = tag("span", label, class_="unseen") if label else Html()
     return tag("span", tag("span", sign, aria_hidden="true"), told, class_=f"sign {kind}".strip(), title=label or None)
+
+
+def _opener(shown: str, name: str, passages: Sequence[int], anchors: str, **attributes: str) -> Html:
+    """Return a link to the first of some passages, which opens the card of all of them."""
+    listed = " ".join(map(str, passages))
+    return tag("a", shown, class_=name, href=f"#p{passages[0]}", data_p=listed, data_s=anchors or None, **attributes)
 
 
 def _use(use: _Use) -> Html:

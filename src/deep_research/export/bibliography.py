@@ -152,24 +152,21 @@ def _tex(text: str) -> str:
 
 def _ris(entry: Entry, accessed: tuple[int, ...]) -> Iterator[str]:
     kinds: Mapping[Kind, str] = {"article": "JOUR", "preprint": "UNPB", "page": "ELEC", "file": "GEN"}
-    yield f"TY  - {kinds[entry.kind]}"
-    yield f"ID  - {entry.key}"
-    yield f"TI  - {entry.title}"
-    yield from (f"AU  - {name}" for name in entry.authors)
-    if entry.date:
-        yield f"PY  - {entry.date[0]}"
-        yield f"DA  - {_ris_day(entry.date)}"
-    if entry.doi:
-        yield f"DO  - {entry.doi}"
-    if entry.kind == "file":
-        yield f"L1  - {entry.address}"
-    else:
-        yield f"UR  - {entry.address}"
-        yield f"Y2  - {_ris_day(accessed)}"
-    if entry.language:
-        yield f"LA  - {entry.language}"
-    if entry.note:
-        yield f"N1  - {entry.note}"
+    is_file = entry.kind == "file"
+    fields = (
+        ("TY", kinds[entry.kind]),
+        ("ID", entry.key),
+        ("TI", entry.title),
+        *(("AU", name) for name in entry.authors),
+        ("PY", str(entry.date[0]) if entry.date else ""),
+        ("DA", _ris_day(entry.date) if entry.date else ""),
+        ("DO", entry.doi),
+        ("L1" if is_file else "UR", entry.address),
+        ("Y2", "" if is_file else _ris_day(accessed)),
+        ("LA", entry.language),
+        ("N1", entry.note),
+    )
+    yield from (f"{name}  - {value}" for name, value in fields if value)
     yield "ER  - "
 
 

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from deep_research.errors import InputError, UsageError
 from deep_research.export.contents import Contents
-from deep_research.readers.archive import DAMAGE
+from deep_research.readers.archive import DAMAGE, ENCRYPTED, METHODS, PIECE_BYTES, BoundedFile
 from deep_research.readers.port import MAX_ARCHIVE_ENTRIES
 from deep_research.sources.document import text_id
 from deep_research.value import Value, canonical_json, json_of
@@ -34,11 +34,8 @@ _NAME = re.compile(r"(?:(?:figures|documents|snapshots)/)?[A-Za-z0-9_-][A-Za-z0-
 # Snapshots are added while all of them together are no larger.
 _MAX_SNAPSHOT_BYTES = 200_000_000
 MAX_BUNDLE_BYTES = 1_000_000_000
-_MAX_DIRECTORY_BYTES = 400 * MAX_ARCHIVE_ENTRIES
 # Text is packed to a tenth or a twentieth; far more is no text. Small members may be anything.
 _MAX_RATIO, _SMALL_BYTES = 300, 1_000_000
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_PIECE_BYTES = 1 << 16
 # The last record of a ZIP file.
 _END_MARK, _END_BYTES = b"PK\5\6", 22
 
@@ -147,21 +144,12 @@ def check_bundle(path: Path) -> CheckedBundle:
         return CheckedBundle(digest, manifest.run, recheck.model_copy(update={"problems": tuple(problems)}))
 
 
-class _Bounded(io.BufferedReader):
-    """A file of which no more is read at once than a directory may have: zipfile reads it whole."""
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        if size is None or size > _MAX_DIRECTORY_BYTES:
-            raise zipfile.LargeZipFile
-        return super().read(size)
-
-
 def _unpacked(path: Path, folder: Path) -> dict[str, _Member]:
     """Unpack a bundle into a folder, piece by piece; return what was found, by name."""
     try:
         if path.stat().st_size > MAX_BUNDLE_BYTES:
             raise InputError(f"{path.name} is larger than a bundle may be ({MAX_BUNDLE_BYTES // 1_000_000} MB).")
-        with _Bounded(io.FileIO(path)) as file, zipfile.ZipFile(file) as archive:
+        with BoundedFile(io.FileIO(path)) as file, zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
             _refuse_unsafe(path.name, entries)
             file.seek(-len(archive.comment) - _END_BYTES, io.SEEK_END)
@@ -191,14 +179,14 @@ def _refuse_unsafe(name: str, entries: list[zipfile.ZipInfo]) -> None:
             raise InputError(f"{name} holds {member!r} more than once; nothing was unpacked.")
     for entry in entries:
         kind = stat.S_IFMT(entry.external_attr >> 16)
-        if entry.flag_bits & 0x1 or entry.compress_type not in _METHODS or kind not in (0, stat.S_IFREG):
+        if entry.flag_bits & ENCRYPTED or entry.compress_type not in METHODS or kind not in (0, stat.S_IFREG):
             raise InputError(f"{name}: {entry.filename!r} is encrypted, a link, or packed in a way that no bundle is.")
 
 
 def _copied(packed: IO[bytes], target: IO[bytes], entry: zipfile.ZipInfo, room: int) -> _Member:
     digest, size = hashlib.sha256(), 0
     most = max(_SMALL_BYTES, _MAX_RATIO * entry.compress_size)
-    while piece := packed.read(_PIECE_BYTES):
+    while piece := packed.read(PIECE_BYTES):
         size += len(piece)
         if size > min(most, room):
             raise InputError(f"{entry.filename!r} unpacks to far more than a bundle may hold.")

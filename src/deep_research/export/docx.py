@@ -43,7 +43,7 @@ _EAST_ASIAN = {
 }
 _CHINESE = ("Microsoft YaHei", "zh-CN")
 _RIGHT_TO_LEFT = re.compile(
-    r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?:[\s\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc])?"
+    r"([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?:[\s\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc])?)"
 )
 _LINK_COLOUR, _GREY = "0B5394", "595959"
 _TEXT_WIDTH = Cm(16.2)
@@ -62,13 +62,13 @@ def to_docx(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 e
     _set_up(document, contents)
     writer = _Writer(document, contents.pictures, words)
     blocks = printed(contents)
-    writer.add("Title", [_run(one_line(edition.report.title))])
-    writer.add("Subtitle", [_run(subtitle(edition, words))])
+    writer.add("Title", _run(one_line(edition.report.title)))
+    writer.add("Subtitle", _run(subtitle(edition, words)))
     if has_contents(edition):
         writer.add_contents(blocks)
     for block in blocks:
         writer.add_block(block)
-    writer.add("Normal", [_run(one_line(edition.report.run_line), "color:" + _GREY)], above=18)
+    writer.add("Normal", _run(one_line(edition.report.run_line), f"color:{_GREY}"), above=18)
     file = io.BytesIO()
     document.save(file)
     return _with_fixed_times(file.getvalue())
@@ -84,9 +84,28 @@ class _Writer:
         self._headings = self._bookmarks = 0
         self._styles = {style.name: str(style.style_id) for style in document.styles}
 
-    def add(self, style: str, runs: Sequence[Element], *, above: int | None = None, keep: bool = False) -> None:
+    def add(
+        self,
+        style: str,
+        *runs: Element,
+        above: int | None = None,
+        keep: bool = False,
+        numbering: str | None = None,
+        hanging: bool = False,
+    ) -> None:
         """Add a paragraph."""
-        self._end.addprevious(_paragraph(self._styles[style], runs, above=above, keep=keep))
+        properties = [_element("pStyle", val=self._styles[style])]
+        if keep:
+            properties.append(_element("keepNext"))
+        if numbering is not None:
+            properties.append(_element("numPr", _element("ilvl", val="0"), _element("numId", val=numbering)))
+        if hanging:
+            properties.append(_element("tabs", _element("tab", val="left", pos="567")))
+        if above is not None:
+            properties.append(_element("spacing", before=str(above * 20)))
+        if hanging:
+            properties.append(_element("ind", left="567", hanging="567"))
+        self._end.addprevious(_element("p", _element("pPr", *properties), *runs))
 
     def add_block(self, block: PrintedBlock) -> None:
         """Add a block of the report."""
@@ -94,11 +113,11 @@ class _Writer:
             case Heading():
                 self._headings += 1
                 name = f"chapter-{self._headings}"
-                self.add(f"Heading {block.level - 1}", self._marked(name, [*_runs(block.text)]))
+                self.add(f"Heading {block.level - 1}", *self._marked(name, *_runs(block.text)))
             case Label():
-                self.add("Normal", [*_runs(block.text, "b")], above=8, keep=True)
+                self.add("Normal", *_runs(block.text, "b"), above=8, keep=True)
             case Prose():
-                self.add("Normal", self._spans(block.spans))
+                self.add("Normal", *self._spans(block.spans))
             case Items():
                 self._add_items(block)
             case Table():
@@ -113,18 +132,20 @@ class _Writer:
 
     def add_contents(self, blocks: Sequence[PrintedBlock]) -> None:
         """Add a list of the chapters that leads to them; Word can make it anew with page numbers."""
-        names = [(at, block) for at, block in enumerate((b for b in blocks if isinstance(b, Heading)), start=1)]
-        entries = [(at, block.text) for at, block in names if block.level == 2]
-        self.add("Normal", [*_runs(self._words("export.contents"), "b")], above=12, keep=True)
-        for position, (at, title) in enumerate(entries):
-            runs = [_anchored(f"chapter-{at}", _runs(title, f"color:{_LINK_COLOUR}"))]
-            if position == 0:
-                runs = [*_field_start(r'TOC \o "1-1" \h \z'), *runs]
-            if position == len(entries) - 1:
-                runs = [*runs, _field_mark("end")]
-            self.add("List", runs)
+        headings = enumerate((block for block in blocks if isinstance(block, Heading)), start=1)
+        entries = [
+            [_anchored(f"chapter-{at}", *_runs(heading.text, f"color:{_LINK_COLOUR}"))]
+            for at, heading in headings
+            if heading.level == 2
+        ]
+        self.add("Normal", *_runs(self._words("export.contents"), "b"), above=12, keep=True)
+        if entries:
+            entries[0][:0] = _field_start(r'TOC \o "1-1" \h \z')
+            entries[-1].append(_field_mark("end"))
+        for runs in entries:
+            self.add("List", *runs)
 
-    def _marked(self, name: str, runs: Sequence[Element]) -> list[Element]:
+    def _marked(self, name: str, *runs: Element) -> list[Element]:
         self._bookmarks += 1
         start = _element("bookmarkStart", id=str(self._bookmarks), name=name)
         return [start, *runs, _element("bookmarkEnd", id=str(self._bookmarks))]
@@ -135,7 +156,7 @@ class _Writer:
     def _span(self, span: Span, form: str) -> Iterator[Element]:
         match span.kind:
             case "marker":
-                yield _anchored(f"source-{span.text}", [_run(f"[{span.text}]", f"{form} color:{_LINK_COLOUR}")])
+                yield _anchored(f"source-{span.text}", _run(f"[{span.text}]", f"{form} color:{_LINK_COLOUR}"))
             case "strong":
                 yield from _runs(span.text, "b")
             case "emphasis":
@@ -149,7 +170,7 @@ class _Writer:
         style = "List Number" if block.is_numbered else "List Bullet"
         number = self._new_numbering(style) if block.is_numbered else None
         for item in block.items:
-            self._end.addprevious(_paragraph(self._styles[style], self._spans(item), numbering=number))
+            self.add(style, *self._spans(item), numbering=number)
 
     def _new_numbering(self, style: str) -> str:
         """Return the id of a numbering of a list's own: else Word goes on counting from list to list."""
@@ -168,14 +189,14 @@ class _Writer:
         def cell(runs: Sequence[Element], at: int) -> Element:
             alignment = [_element("jc", val="right")] if right[at] else []
             spacing = _element("spacing", before="40", after="40", line="240", lineRule="auto")
-            paragraph = _element("p", children=[_element("pPr", children=[spacing, *alignment]), *runs])
+            paragraph = _element("p", _element("pPr", spacing, *alignment), *runs)
             width = _element("tcW", w=str(Emu(widths[at]).twips), type="dxa")
-            return _element("tc", children=[_element("tcPr", children=[width]), paragraph])
+            return _element("tc", _element("tcPr", width), paragraph)
 
         def line(cells: Sequence[Sequence[Element]], *, is_head: bool) -> Element:
             own = [_element("cantSplit"), *([_element("tblHeader")] if is_head else [])]
             made = [cell(runs, at) for at, runs in enumerate(cells)]
-            return _element("tr", children=[_element("trPr", children=own), *made])
+            return _element("tr", _element("trPr", *own), *made)
 
         borders = [
             _element(side, val="single", sz=weight, space="0", color=colour)
@@ -184,18 +205,18 @@ class _Writer:
         margins = [_element(side, w="80", type="dxa") for side in ("left", "right")]
         properties = [
             _element("tblW", w=str(Emu(sum(widths)).twips), type="dxa"),
-            _element("tblBorders", children=borders),
+            _element("tblBorders", *borders),
             _element("tblLayout", type="fixed"),
-            _element("tblCellMar", children=margins),
+            _element("tblCellMar", *margins),
         ]
-        grid = _element("tblGrid", children=[_element("gridCol", w=str(Emu(width).twips)) for width in widths])
+        grid = _element("tblGrid", *(_element("gridCol", w=str(Emu(width).twips)) for width in widths))
         form = f"sz:{size}"
-        rows = [line([[*_runs(label, f"b {form}")] for label in table.head], is_head=True)]
+        rows = [line([_runs(label, f"b {form}") for label in table.head], is_head=True)]
         rows += [line([self._spans(each, form) for each in row], is_head=False) for row in table.rows]
-        self._end.addprevious(_element("tbl", children=[_element("tblPr", children=properties), grid, *rows]))
+        self._end.addprevious(_element("tbl", _element("tblPr", *properties), grid, *rows))
         # Two tables that touch would be one.
         spacing = _element("spacing", before="0", after="0", line="160", lineRule="exact")
-        self._end.addprevious(_element("p", children=[_element("pPr", children=[spacing])]))
+        self._end.addprevious(_element("p", _element("pPr", spacing)))
 
     def _add_picture(self, picture: Picture) -> None:
         data = self._pictures.get(picture.caption.figure.png, b"")
@@ -205,66 +226,64 @@ class _Writer:
             inline: Element = run.add_picture(io.BytesIO(data), width=_PICTURE_WIDTH)._inline
         except _BAD_PICTURE:
             paragraph.getparent().remove(paragraph)
-            self.add("Normal", [*_runs(f"{self._words('export.no_picture')} {picture.alt}", "i")], keep=True)
+            self.add("Normal", *_runs(f"{self._words('export.no_picture')} {picture.alt}", "i"), keep=True)
         else:
             inline.docPr.set("descr", picture.alt)
             for side in ("distT", "distB", "distL", "distR"):
                 inline.set(side, "0")
             paragraph.get_or_add_pPr().append(_element("keepNext"))
             self._end.addprevious(paragraph)
-        self.add("Caption", [*_runs(f"{picture.title} ", "b"), *self._spans(picture.sources)])
+        self.add("Caption", *_runs(f"{picture.title} ", "b"), *self._spans(picture.sources))
 
     def _add_reference(self, source: Reference) -> None:
-        number = self._marked(f"source-{source.number}", [_run(f"[{source.number}]")])
-        note = [*_runs(f" ({source.note})", f"color:{_GREY}")] if source.note else []
-        line = _element("r", children=[_element("br")])
-        runs = [
-            *number,
-            _element("r", children=[_element("tab")]),
+        self.add(
+            "Normal",
+            *self._marked(f"source-{source.number}", _run(f"[{source.number}]")),
+            _element("r", _element("tab")),
             *_runs(source.title),
-            line,
+            _element("r", _element("br")),
             *self._address(source.address),
-            *note,
-        ]
-        self._end.addprevious(_paragraph(self._styles["Normal"], runs, hanging=True))
+            *(_runs(f" ({source.note})", f"color:{_GREY}") if source.note else ()),
+            hanging=True,
+        )
 
     def _address(self, address: str) -> list[Element]:
-        runs = [*_runs(address, f"color:{_LINK_COLOUR if is_web(address) else _GREY}")]
         if not is_web(address):
-            return runs
-        link = _element("hyperlink", children=runs)
+            return _runs(address, f"color:{_GREY}")
+        link = _element("hyperlink", *_runs(address, f"color:{_LINK_COLOUR}"))
         link.set(qn("r:id"), self._document.part.relate_to(address, RELATIONSHIP_TYPE.HYPERLINK, is_external=True))
         return [link]
 
     def _add_passages(self, block: Passages) -> None:
         for source in block.sources:
-            mark = _anchored(f"source-{source.number}", [_run(f"[{source.number}]", f"b color:{_LINK_COLOUR}")])
-            self.add("Normal", [mark, *_runs(f" {source.title}", "b")], above=8, keep=True)
+            mark = _anchored(f"source-{source.number}", _run(f"[{source.number}]", f"b color:{_LINK_COLOUR}"))
+            self.add("Normal", mark, *_runs(f" {source.title}", "b"), above=8, keep=True)
             for passage in source.passages:
-                header = [*_runs(f"{passage.header}\n", f"sz:18 color:{_GREY}")] if passage.header else []
-                place = [*_runs(f" ({passage.place})", f"sz:17 color:{_GREY}")] if passage.place else []
-                self.add("Quote", [*header, *_runs(passage.quote, "sz:19"), *place])
+                header = _runs(f"{passage.header}\n", f"sz:18 color:{_GREY}") if passage.header else []
+                place = _runs(f" ({passage.place})", f"sz:17 color:{_GREY}") if passage.place else []
+                self.add("Quote", *header, *_runs(passage.quote, "sz:19"), *place)
 
 
-def _element(name: str, /, *, children: Sequence[Element] = (), **attributes: str) -> Element:
+def _element(name: str, /, *children: Element, **attributes: str) -> Element:
     element: Element = OxmlElement(f"w:{name}")
     for key, value in attributes.items():
         element.set(qn(f"w:{key}"), value)
-    for child in children:
-        element.append(child)
+    element.extend(children)
     return element
 
 
-def _runs(text: str, form: str = "") -> Iterator[Element]:
-    """Yield runs of a text; what is written from right to left is in runs of its own."""
-    at = 0
-    for match in _RIGHT_TO_LEFT.finditer(text):
-        if match.start() > at:
-            yield _run(text[at : match.start()], form)
-        yield _run(match[0], f"{form} rtl")
-        at = match.end()
-    if at < len(text):
-        yield _run(text[at:], form)
+def _text_element(name: str, text: str) -> Element:
+    element = _element(name)
+    element.text = text
+    element.set(qn("xml:space"), "preserve")
+    return element
+
+
+def _runs(text: str, form: str = "") -> list[Element]:
+    """Return runs of a text; what is written from right to left is in runs of its own."""
+    parts = _RIGHT_TO_LEFT.split(text)
+    # Every second one is what the text was split at.
+    return [_run(part, f"{form} rtl" if at % 2 else form) for at, part in enumerate(parts) if part]
 
 
 def _run(text: str, form: str = "") -> Element:
@@ -282,51 +301,21 @@ def _run(text: str, form: str = "") -> Element:
     for number, line in enumerate(text.split("\n")):
         if number:
             parts.append(_element("br"))
-        said = _element("t")
-        said.text = line
-        said.set(qn("xml:space"), "preserve")
-        parts.append(said)
-    return _element("r", children=[*([_element("rPr", children=properties)] if properties else []), *parts])
+        parts.append(_text_element("t", line))
+    return _element("r", *([_element("rPr", *properties)] if properties else []), *parts)
 
 
-def _paragraph(
-    style: str,
-    runs: Sequence[Element],
-    *,
-    above: int | None = None,
-    keep: bool = False,
-    numbering: str | None = None,
-    hanging: bool = False,
-) -> Element:
-    properties = [_element("pStyle", val=style)]
-    if keep:
-        properties.append(_element("keepNext"))
-    if numbering is not None:
-        number = [_element("ilvl", val="0"), _element("numId", val=numbering)]
-        properties.append(_element("numPr", children=number))
-    if hanging:
-        tab = _element("tab", val="left", pos="567")
-        properties.append(_element("tabs", children=[tab]))
-    if above is not None:
-        properties.append(_element("spacing", before=str(above * 20)))
-    if hanging:
-        properties.append(_element("ind", left="567", hanging="567"))
-    return _element("p", children=[_element("pPr", children=properties), *runs])
-
-
-def _anchored(name: str, runs: Sequence[Element] | Iterator[Element]) -> Element:
-    return _element("hyperlink", children=[*runs], anchor=name, history="1")
+def _anchored(name: str, *runs: Element) -> Element:
+    return _element("hyperlink", *runs, anchor=name, history="1")
 
 
 def _field_mark(kind: str) -> Element:
-    return _element("r", children=[_element("fldChar", fldCharType=kind)])
+    return _element("r", _element("fldChar", fldCharType=kind))
 
 
 def _field_start(instruction: str) -> list[Element]:
-    said = _element("instrText")
-    said.text = instruction
-    said.set(qn("xml:space"), "preserve")
-    return [_field_mark("begin"), _element("r", children=[said]), _field_mark("separate")]
+    said = _element("r", _text_element("instrText", instruction))
+    return [_field_mark("begin"), said, _field_mark("separate")]
 
 
 def _set_up(document: Document, contents: Contents) -> None:
@@ -359,8 +348,7 @@ def _set_up(document: Document, contents: Contents) -> None:
         style.font.bold = name in ("Title", "Heading 1", "Heading 2")
         style.paragraph_format.space_before, style.paragraph_format.space_after = Pt(above), Pt(below)
         fonts: Element = style.element.get_or_add_rPr().get_or_add_rFonts()
-        for key in list(fonts.attrib):
-            del fonts.attrib[key]
+        fonts.attrib.clear()
         for key in ("ascii", "hAnsi", "cs"):
             fonts.set(qn(f"w:{key}"), _LATIN)
         fonts.set(qn("w:eastAsia"), east_asian)

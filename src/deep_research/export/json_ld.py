@@ -113,7 +113,7 @@ def _figure(caption: Caption, contents: Contents) -> JsonObject:
         "@type": "ImageObject",
         "@id": f"#figure-{caption.number}",
         "name": figure.title,
-        "caption": " ".join(sentence.text for sentence in caption.sentences),
+        "caption": caption.text,
         "chart": figure.chart_type,
         "unit": figure.unit,
         "data": rows,

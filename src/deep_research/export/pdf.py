@@ -6,6 +6,7 @@ its code, and the report says so.
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
@@ -75,7 +76,7 @@ def to_pdf(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 ev
         folder = Path(name)
         template = files("deep_research.export").joinpath("report.typ").read_bytes()
         compiler = typst.Compiler(template, root=folder, font_paths=fonts)
-        pictures = _pictures(blocks, contents.pictures, folder, compiler, edition.created_at)
+        pictures = _pictures(contents, folder, compiler)
         data = _data(contents, blocks, pictures, words)
         data["fonts"] = fonts_for(edition.language, fonts.families(), canonical_json(data))
         missing: set[str] = set()
@@ -128,29 +129,18 @@ def _spelled(data: JsonObject, missing: set[str], words: Words) -> str:
     return canonical_json(data).translate({ord(sign): f"⟨{code}⟩" for sign, code in codes.items()})
 
 
-def _pictures(
-    blocks: Sequence[PrintedBlock],
-    pictures: Mapping[str, bytes],
-    folder: Path,
-    compiler: typst.Compiler,
-    moment: datetime,
-) -> dict[int, str]:
+def _pictures(contents: Contents, folder: Path, compiler: typst.Compiler) -> dict[int, str]:
     """Write the pictures that typst can read; return their files by the number of the figure."""
     found: dict[int, str] = {}
-    for block in blocks:
-        if not isinstance(block, Picture):
-            continue
-        figure, number = block.caption.figure, block.caption.number
-        for id_, ending in ((figure.svg, "svg"), (figure.png, "png")):
-            file = f"figure-{number}.{ending}"
-            if not id_ or id_ not in pictures or number in found:
+    for caption in contents.edition.captions:
+        for id_, ending in ((caption.figure.svg, "svg"), (caption.figure.png, "png")):
+            file = f"figure-{caption.number}.{ending}"
+            if id_ not in contents.pictures or caption.number in found:
                 continue
-            (folder / file).write_bytes(pictures[id_])
-            try:
-                _compiled(compiler, _ONE_PICTURE.format(file=file).encode(), moment)
-            except typst.TypstError:
-                continue
-            found[number] = file
+            (folder / file).write_bytes(contents.pictures[id_])
+            with suppress(typst.TypstError):
+                _compiled(compiler, _ONE_PICTURE.format(file=file).encode(), contents.edition.created_at)
+                found[caption.number] = file
     return found
 
 

@@ -69,8 +69,7 @@ def printed(contents: Contents) -> list[PrintedBlock]:
 
 def has_contents(edition: Edition) -> bool:
     """Return whether a report is so long that a list of its chapters helps."""
-    texts = (sentence.text for paragraph in edition.report.paragraphs for sentence in paragraph.sentences)
-    return sum(map(_width, texts)) > _LONG_REPORT_CHARS
+    return sum(_width(sentence.text) for sentence in edition.report.sentences) > _LONG_REPORT_CHARS
 
 
 def subtitle(edition: Edition, words: Words) -> str:
@@ -141,10 +140,9 @@ def _data(edition: Edition, words: Words) -> Iterator[Block]:
         yield Heading(words("export.figure_data"))
     for caption in edition.captions:
         figure = caption.figure
-        has_series = any(row.series for row in figure.rows)
-        yield Label(one_line(" ".join(sentence.text for sentence in caption.sentences)))
+        yield Label(one_line(caption.text))
         value = f"{words('export.value')} ({one_line(figure.unit)})" if figure.unit else words("export.value")
-        names = ("series", "label") if has_series else ("label",)
+        names = figure.named_columns
         yield Table(
             (*(words(f"export.{name}") for name in names), value, words("report.source")),
             tuple(

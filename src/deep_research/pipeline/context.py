@@ -89,7 +89,9 @@ class RunContext:
         size = min(config.batch_size, at_once)
         return asyncio.Semaphore(size) if config.enable_batch_parallel else Batches(size)
 
-    def stage(self, scope: str, *, phase: Phase, after: Sequence[str] = (), is_branch: bool = False) -> "StageContext":
+    def stage(
+        self, scope: str, *, phase: Phase = "research", after: Sequence[str] = (), is_branch: bool = False
+    ) -> "StageContext":
         """Return the context of a piece of work at a place in the run."""
         return StageContext(run=self, scope=Scope(scope), phase=phase, trail=Trail(tuple(after)), is_branch=is_branch)
 
@@ -172,7 +174,7 @@ class StageContext:
             await self.run.adapters.cache.put(kind, key, canonical_json(data).encode(), seconds)
 
     async def decide(self, what: str, choices: Sequence[str], perform: Callable[[], Awaitable[str]]) -> str:
-        """Return a choice that hangs on time as it was made, or make it now."""
+        """Return a choice that hangs on time as it was made, or make it now; no budget refuses it."""
 
         async def made() -> Answer:
             return Answer(await perform())

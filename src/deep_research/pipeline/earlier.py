@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
-from deep_research.errors import BudgetExceeded, UsageError
+from deep_research.errors import UsageError
 from deep_research.messages.language import report_language
 from deep_research.messages.words import Words
 from deep_research.pipeline.context import StageContext
@@ -78,15 +78,11 @@ async def bring_along(context: StageContext) -> str:
 
     It is on record: the earlier run may be deleted meanwhile.
     """
-    follow = context.request.follow
 
     async def look() -> str:
         return await context.records.keep(await _gathered(context))
 
-    try:
-        return await context.decide("earlier", [follow], look)
-    except BudgetExceeded:
-        return await look()
+    return await context.decide("earlier", [context.request.follow], look)
 
 
 async def _gathered(context: StageContext) -> Earlier:
@@ -157,7 +153,7 @@ def subject_of(brief: Brief, earlier: Earlier | None) -> str:
 def answer_in(report: Report) -> str:
     """Return what a report answers, as plain text: its abstract, without notes about the run."""
     told = [paragraph for paragraph in report.abstract if paragraph.kind in ("claim", "table")]
-    return "\n".join(" ".join(sentence.text for sentence in paragraph.sentences) for paragraph in told)
+    return "\n".join(paragraph.text for paragraph in told)
 
 
 def with_section(before: Report, added: Report, *, question: str, words: Words) -> Report:
@@ -166,7 +162,7 @@ def with_section(before: Report, added: Report, *, question: str, words: Words) 
     The chapters of the answer stand under small headings; what the report says already is not said again.
     """
     title = shortened(question, _SECTION_TITLE_CHARS)
-    said = {sentence.text for paragraph in before.paragraphs for sentence in paragraph.sentences}
+    said = {sentence.text for sentence in before.sentences}
     figures = [{row.lead for row in table.sentences} for table in before.disagreements]
 
     def as_own(paragraphs: Iterable[Paragraph], heading: str = "") -> list[Paragraph]:

@@ -1,6 +1,7 @@
 """The graph: which node follows which. The nodes are in `nodes.py`, the work is in the stages."""
 
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from langgraph.graph import END, START, StateGraph
@@ -46,7 +47,10 @@ def build_graph(machine: StateMachine) -> Graph:
         refocus=nodes.refocus,
         supervise=nodes.supervise,
         analyze=nodes.ending(Stage.ANALYZE),
-        text=_text_graph(nodes),
+        # In a graph of its own: in one with the charts, the check of the text would wait for them.
+        text=_chain_graph(
+            DeepResearchState, TextOutput, draft=nodes.ending(Stage.DRAFT), verify=nodes.ending(Stage.VERIFY)
+        ),
         chart=nodes.chart,
         write=nodes.write,
         audit=nodes.stage(Stage.AUDIT),
@@ -82,7 +86,7 @@ def _section_graph(nodes: Nodes) -> Graph:
         graph,
         reread=nodes.reread,
         queries=nodes.queries,
-        task=_task_graph(nodes),
+        task=_chain_graph(TaskState, TaskOutput, harvest=nodes.harvest, read=nodes.read),
         compress=nodes.compress,
         reflect=nodes.reflect,
     )
@@ -95,22 +99,12 @@ def _section_graph(nodes: Nodes) -> Graph:
     return graph.compile()
 
 
-def _task_graph(nodes: Nodes) -> Graph:
-    graph = StateGraph(TaskState, context_schema=RunContext, output_schema=TaskOutput)
-    _add_nodes(graph, harvest=nodes.harvest, read=nodes.read)
-    graph.add_edge(START, "harvest")
-    graph.add_edge("harvest", "read")
-    graph.add_edge("read", END)
-    return graph.compile()
-
-
-def _text_graph(nodes: Nodes) -> Graph:
-    """Return the way of the text, in a graph of its own: in one with the charts its check would wait for them."""
-    graph = StateGraph(DeepResearchState, context_schema=RunContext, output_schema=TextOutput)
-    _add_nodes(graph, draft=nodes.ending(Stage.DRAFT), verify=nodes.ending(Stage.VERIFY))
-    graph.add_edge(START, "draft")
-    graph.add_edge("draft", "verify")
-    graph.add_edge("verify", END)
+def _chain_graph(state: Any, output: Any, **nodes: Any) -> Graph:
+    """Return a graph of nodes that follow one another."""
+    graph = StateGraph(state, context_schema=RunContext, output_schema=output)
+    _add_nodes(graph, **nodes)
+    for before, after in pairwise((START, *nodes, END)):
+        graph.add_edge(before, after)
     return graph.compile()
 
 

@@ -106,7 +106,7 @@ class Nodes:
     async def verify_topic(self, state: State, runtime: Context) -> Update:
         """Look up the terms nobody knows: what a search finds is a real name."""
         terms = state["assessment"]["unknown_terms"]
-        context = runtime.context.stage(f"verify_topic/{state['intake_round']}", phase="research", after=state["after"])
+        context = runtime.context.stage(f"verify_topic/{state['intake_round']}", after=state["after"])
         queries = [SearchQuery(query=term, goal="verify the term", priority="high") for term in terms]
         found = await fan_out("term", queries, self._machine.executor.execute, context)
         # A search that failed says nothing about a name; the user cannot help it.
@@ -128,7 +128,7 @@ class Nodes:
         assert question is not None, "the router only comes here with a question"
         exchanges = state.get("exchanges", [])
         number = len(exchanges) + 1
-        context = runtime.context.stage(f"ask/{number}", phase="research", after=state["after"])
+        context = runtime.context.stage(f"ask/{number}", after=state["after"])
         await context.emit(
             "clarification",
             {
@@ -151,7 +151,7 @@ class Nodes:
 
     async def confirm(self, state: State, runtime: Context) -> Update:
         """Show the plan; pause for approval where it is wanted; allocate the queries of the approved plan."""
-        context = runtime.context.stage("confirm", phase="research", after=state["after"])
+        context = runtime.context.stage("confirm", after=state["after"])
         brief, assessment = Brief.from_json(state["brief"]), Assessment.from_json(state["assessment"])
         number = state.get("confirmations", 0)
         # Who was asked before has had a say; who corrected the plan sees the new one.
@@ -203,7 +203,7 @@ class Nodes:
     async def refocus(self, state: State, runtime: Context) -> Update:
         """Plan anew for the focuses that a user named while the run worked, with the queries that are left."""
         number = state["focus_wanted"]
-        context = runtime.context.stage(f"refocus/{number}", phase="research", after=state["after"])
+        context = runtime.context.stage(f"refocus/{number}", after=state["after"])
         answers = await context.run.store.get_answers(context.run.row.id)
         own: JsonObject = {"focus": answers[f"focus/{number}"], "has_own_focus": True}
         brief = Brief.from_json(state["brief"] | own)
@@ -220,7 +220,7 @@ class Nodes:
         """Join the sections: take unused grants back and allocate them once more, to the thin ones."""
         outcomes = [SectionOutcome.from_json(outcome) for outcome in outcomes_of(state)]
         after = sorted({key for outcome in outcomes for key in outcome.after})
-        context = runtime.context.stage(f"supervise/{state['dealt']}", phase="research", after=after)
+        context = runtime.context.stage(f"supervise/{state['dealt']}", after=after)
         shared = {
             "copies": await find_copies(context.records),
             "shared": await share_out(state, context.records, has_writer=bool(context.run.adapters.models)),
@@ -256,19 +256,9 @@ class Nodes:
             wanted = len(hits)
         else:
             hits = await nearest(earlier, own, context)
-        await context.emit("progress", {"step": Stage.EXTRACT, "status": "started"})
-        chosen, found = await self._read_pages(hits, own, context, wanted=wanted)
-        await context.emit("progress", {"step": Stage.EXTRACT, "status": "done"})
-        read = [page for page in found if page is not None]
-        evidence = list(dict.fromkeys(id_ for own_ids, _ in read for id_ in own_ids))
-        shared = [id_ for _, others in read for id_ in others]
-        task = {"scope": context.scope, "hits": len(hits), "evidence": evidence, "after": context.trail.heads}
-        update = {
-            "tasks": [task],
-            "gathered_info": [*evidence, *shared],
-            "visited_sources": [canonical_address(hit.address) for hit in chosen],
-        }
-        return _handed_on(update, context)
+        # They lie in the store: nothing is fetched.
+        evidence, update = await self._read_pages(hits, own, context, wanted=wanted, steps=[Stage.EXTRACT])
+        return _handed_on(update | _task(context.scope, hits, evidence, context), context)
 
     async def queries(self, state: State, runtime: Context) -> Update:
         """Settle the queries of the coming round within its grant."""
@@ -311,14 +301,8 @@ class Nodes:
         hits = await context.records.load_all(Hit, state.get("hits", ""))
         seen = set(state.get("seen", ()))
         fresh = [hit for hit in hits if canonical_address(hit.address) not in seen]
-        for stage in (Stage.FETCH, Stage.EXTRACT):
-            await context.emit("progress", {"step": stage, "status": "started"})
-        chosen, found = await self._read_pages(fresh, state, context, wanted=await _pages_wanted(hits, context))
-        for stage in (Stage.FETCH, Stage.EXTRACT):
-            await context.emit("progress", {"step": stage, "status": "done"})
-        read = [page for page in found if page is not None]
-        evidence = list(dict.fromkeys(id_ for own, _ in read for id_ in own))
-        shared = list(dict.fromkeys(id_ for _, others in read for id_ in others))
+        wanted, steps = await _pages_wanted(hits, context), [Stage.FETCH, Stage.EXTRACT]
+        evidence, update = await self._read_pages(fresh, state, context, wanted=wanted, steps=steps)
         pieces = await context.records.evidence(evidence)
         failures = [str(gap["reason"]) for gap in state.get("gaps", []) if gap["kind"] == "search"]
         ended: SearchTaskDone = {
@@ -329,29 +313,18 @@ class Nodes:
             "learning": " ".join(piece.finding for piece in pieces[:3]),
         }
         await context.emit("search-task", ended | {"error": failures[0]} if failures else ended)
-        task = {
-            "scope": at_task.scope,
-            "hits": len(hits),
-            "evidence": evidence,
-            "after": context.trail.heads,
-        }
-        return plain(
-            {
-                "tasks": [task],
-                # What a page has for other sections is shared out to them when all are done.
-                "gathered_info": [*evidence, *shared],
-                "visited_sources": [canonical_address(hit.address) for hit in chosen],
-                **_gaps(context.gaps),
-            }
-        )
+        return plain(update | _task(at_task.scope, hits, evidence, context) | _gaps(context.gaps))
 
     async def _read_pages(
-        self, hits: list[Hit], state: State, context: StageContext, *, wanted: int
-    ) -> tuple[list[Hit], list[Page]]:
-        """Read the best hits at once; where a page cannot be had, the next hit takes its place.
+        self, hits: list[Hit], state: State, context: StageContext, *, wanted: int, steps: Sequence[Stage]
+    ) -> tuple[list[str], Update]:
+        """Read the best hits at once; where a page cannot be had, the next hit takes its place. Return the evidence.
 
-        Each failure takes one more hit, so that the same hits are read whatever came first.
+        Each failure takes one more hit, so that the same hits are read whatever came first. `steps` are those that are
+        reported.
         """
+        for step in steps:
+            await context.emit("progress", {"step": step, "status": "started"})
         branches = [context.branch("page", number) for number in range(1, min(len(hits), wanted * _TRIES) + 1)]
         waiting = iter(zip(hits, branches, strict=False))
         found: dict[str, Page] = {}
@@ -366,7 +339,15 @@ class Nodes:
         await together([read_one() for _ in range(wanted)])
         read = [branch for branch in branches if branch.scope in found]
         context.trail.join([branch.trail for branch in read])
-        return hits[: len(read)], [found[branch.scope] for branch in read]
+        for step in steps:
+            await context.emit("progress", {"step": step, "status": "done"})
+        pages = [page for branch in read if (page := found[branch.scope]) is not None]
+        evidence = list(dict.fromkeys(id_ for own, _ in pages for id_ in own))
+        return evidence, {
+            # What a page has for other sections is shared out to them when all are done.
+            "gathered_info": [*evidence, *dict.fromkeys(id_ for _, others in pages for id_ in others)],
+            "visited_sources": [canonical_address(hit.address) for hit in hits[: len(read)]],
+        }
 
     async def _read_page(self, hit: Hit, state: State, context: StageContext) -> Page:
         given = {**state, "hit": hit.to_json()}
@@ -465,6 +446,11 @@ def _part(state: State, context: StageContext) -> str:
     return words_in(state["language"])(f"stage.{context.scope.stage}")
 
 
+def _task(scope: Scope, hits: Sequence[Hit], evidence: list[str], context: StageContext) -> Update:
+    """Return what a section is told of a task that has read its pages."""
+    return {"tasks": [{"scope": scope, "hits": len(hits), "evidence": evidence, "after": context.trail.heads}]}
+
+
 def _gaps(gaps: Sequence[Gap]) -> Update:
     return {"gaps": [gap.to_json() for gap in gaps]} if gaps else {}
 
@@ -530,7 +516,7 @@ async def _note_query_budget(
 
 def _round_context(state: State, runtime: Context, *path: object) -> StageContext:
     scope = section_scope(state["number"]).at("round", state["round"], *path)
-    return runtime.context.stage(scope, phase="research", after=state["after"], is_branch=True)
+    return runtime.context.stage(scope, after=state["after"], is_branch=True)
 
 
 def _outcome(state: State) -> JsonObject:

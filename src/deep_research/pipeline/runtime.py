@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from pydantic import TypeAdapter
@@ -83,8 +83,7 @@ async def retry_with_backoff(
     return await work()
 
 
-@dataclass(frozen=True)
-class _End:
+class _End(NamedTuple):
     """How far the graph came: to its end, or to a question."""
 
     status: Literal["done", "waiting"]
@@ -282,7 +281,7 @@ class AgentRuntime:
             work = Work("run", "", context.row.id)
             with working_for(context.journal), watched(self._adapters.observers, work):
                 end = await self._run_graph(session, context, given)
-            await context.streaming.finish(end.status, pending=end.pending, result=end.result)
+            await context.streaming.finish(**end._asdict())
             return await context.store.get_run(context.row.id)
         except asyncio.CancelledError:
             await _leave(context.streaming, RunInterrupted())

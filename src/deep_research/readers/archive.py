@@ -10,12 +10,12 @@ from contextlib import contextmanager, suppress
 from deep_research.errors import SourceDamaged, SourceError, SourceProtected
 from deep_research.readers.port import MAX_ARCHIVE_BYTES, MAX_ARCHIVE_ENTRIES
 
-_ENCRYPTED = 0x1
+ENCRYPTED = 0x1
 # Room for the entries that are allowed, with names of 350 bytes.
 _MAX_DIRECTORY_BYTES = 400 * MAX_ARCHIVE_ENTRIES
-# Those of Office files and books. zipfile unpacks the others without any bound.
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_PIECE_BYTES = 1 << 16
+# Those of Office files, books and bundles. zipfile unpacks the others without any bound.
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+PIECE_BYTES = 1 << 16
 # What zipfile and the packages over it raise for a damaged file: they trust that every part and attribute is there.
 DAMAGE = (
     *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, OSError, SyntaxError, LookupError, ValueError),
@@ -23,8 +23,8 @@ DAMAGE = (
 )
 
 
-class _Archive(io.BytesIO):
-    """The bytes of an archive, of which no more is read at once than a directory may have: zipfile reads it whole."""
+class BoundedFile(io.BufferedReader):
+    """An archive of which no more is read at once than a directory may have: zipfile reads it whole."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is None or size > _MAX_DIRECTORY_BYTES:
@@ -46,13 +46,13 @@ def checked_names(raw: bytes, name: str) -> frozenset[str]:
     unpacked = 0
     with _opened(raw, name) as archive:
         names = _names(archive, name)
-        if any(entry.compress_type not in _METHODS for entry in archive.infolist()):
+        if any(entry.compress_type not in METHODS for entry in archive.infolist()):
             raise SourceError(f"{name!r} is packed in a way that is not read; save it again.")
         for entry in archive.infolist():
             entry.file_size = sys.maxsize
             # Whether a damaged entry costs the file is for the reader to say.
             with suppress(*DAMAGE), archive.open(entry) as part:
-                while piece := part.read(_PIECE_BYTES):
+                while piece := part.read(PIECE_BYTES):
                     unpacked += len(piece)
                     if unpacked > MAX_ARCHIVE_BYTES:
                         raise _too_large(name)
@@ -62,7 +62,7 @@ def checked_names(raw: bytes, name: str) -> frozenset[str]:
 @contextmanager
 def _opened(raw: bytes, name: str) -> Iterator[zipfile.ZipFile]:
     try:
-        archive = zipfile.ZipFile(_Archive(raw))
+        archive = zipfile.ZipFile(BoundedFile(io.BytesIO(raw)))
     except zipfile.LargeZipFile as exc:
         raise _too_large(name) from exc
     except DAMAGE as exc:
@@ -75,7 +75,7 @@ def _names(archive: zipfile.ZipFile, name: str) -> frozenset[str]:
     entries = archive.infolist()
     if len(entries) > MAX_ARCHIVE_ENTRIES or sum(entry.file_size for entry in entries) > MAX_ARCHIVE_BYTES:
         raise _too_large(name)
-    if any(entry.flag_bits & _ENCRYPTED for entry in entries):
+    if any(entry.flag_bits & ENCRYPTED for entry in entries):
         raise SourceProtected(f"{name!r} is protected by a password; save a copy without one.")
     return frozenset(entry.filename for entry in entries)
 

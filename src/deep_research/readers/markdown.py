@@ -41,6 +41,8 @@ _REST = (
 )
 
 
+# One that is never closed is none, and reaches to the end, so that the text is read once.
+_COMMENT = re.compile(r"<!--.*?(?:(-->)|\Z)", re.DOTALL)
 _PICTURE = re.compile(r"!\[([^\]\n]{1,300})\]\(\s*<?([^\s<>()]{1,2000})")
 
 
@@ -91,12 +93,7 @@ def _without_marks(line: str, opening: re.Pattern[str], closing: re.Pattern[str]
 
 def _without_comments(text: str) -> str:
     """Return text without its comments, and with the line breaks that stood in them."""
-    parts: list[str] = []
-    at = 0
-    while (begin := text.find("<!--", at)) >= 0 and (end := text.find("-->", begin + 4)) >= 0:
-        parts += (text[at:begin], "\n" * text.count("\n", begin, end))
-        at = end + 3
-    return "".join((*parts, text[at:]))
+    return _COMMENT.sub(lambda found: "\n" * found[0].count("\n") if found[1] else found[0], text)
 
 
 def _front_matter(source: str) -> tuple[dict[str, str], str, int]:

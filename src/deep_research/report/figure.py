@@ -39,6 +39,11 @@ class Figure(Value):
     png: str
     svg: str = ""
 
+    @property
+    def named_columns(self) -> tuple[str, ...]:
+        """Return what the values are named by: fields of a row."""
+        return ("series", "label") if any(row.series for row in self.rows) else ("label",)
+
 
 class Image(Value):
     """A picture: a figure of the report by its path, or one in a cited source, which was not loaded, by its address.

@@ -77,11 +77,15 @@ class Report(Value):
         return [*self.abstract, *body, *self.disagreements]
 
     @property
+    def sentences(self) -> list[Sentence]:
+        """Return all sentences in the order in which they are read."""
+        return [sentence for paragraph in self.paragraphs for sentence in paragraph.sentences]
+
+    @property
     def text(self) -> str:
         """Return the title, the headings and all sentences as plain text, to be searched."""
         titles = (self.title, *(chapter.title for chapter in self.chapters))
-        sentences = (sentence.text for paragraph in self.paragraphs for sentence in paragraph.sentences)
-        return "\n".join((*titles, *sentences))
+        return "\n".join((*titles, *(sentence.text for sentence in self.sentences)))
 
     @property
     def captions(self) -> list[Caption]:
@@ -322,9 +326,8 @@ def _picture(caption: Caption, number_of: Cite, words: Words) -> Picture:
     ]
     more = ["…"] if len(figure.rows) > _MAX_ALT_VALUES else []
     told = words(f"figure.{figure.chart_type}", title=figure.title, values=separator.join([*values, *more]))
-    title = " ".join(sentence.text for sentence in caption.sentences)
     sources = _around(words("figure.sources", marks=_HERE), markers(caption.cite_ids, number_of))
-    return Picture(caption, one_line(told), one_line(title), sources)
+    return Picture(caption, one_line(told), one_line(caption.text), sources)
 
 
 def _sources_of(sentence: Sentence, evidence: Sequence[str], number_of: Cite, words: Words) -> Spans:
@@ -445,10 +448,14 @@ def _references(citations: Citations, words: Words) -> list[Block]:
             blocks += [Heading(words(f"report.{key}"), 3), References(tuple(listed))]
     if len(citations.additional) > _MAX_UNCITED:
         blocks.append(Prose(_fixed(words("report.more_sources", count=len(citations.additional) - _MAX_UNCITED))))
-    share, total = citations.share_cited, len(citations.sources)
-    counts = (words("report.cited_share", share=share), words("report.total_sources", count=total))
     statistics = f"{words('report.statistics')}{words('report.colon').rstrip()}"
-    return [*blocks, Prose(_fixed(statistics)), *_bullets(counts)]
+    return [*blocks, Prose(_fixed(statistics)), *_bullets(source_counts(citations, words))]
+
+
+def source_counts(citations: Citations, words: Words) -> tuple[str, str]:
+    """Say how many sources there are, and which share of them is cited."""
+    share, total = citations.share_cited, len(citations.sources)
+    return words("report.cited_share", share=share), words("report.total_sources", count=total)
 
 
 def reference(number: int, source: Source, words: Words) -> Reference:

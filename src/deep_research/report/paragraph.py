@@ -111,6 +111,11 @@ class Paragraph(Value):
     sentences: tuple[Sentence, ...] = ()
 
     @property
+    def text(self) -> str:
+        """Return all that it says."""
+        return " ".join(sentence.text for sentence in self.sentences)
+
+    @property
     def is_item(self) -> bool:
         """Return whether it is an item of a list."""
         return self.mark in ("number", "bullet")

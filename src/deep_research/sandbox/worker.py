@@ -238,19 +238,12 @@ def _run(request: dict[str, Any], result_to: int, names: dict[str, Any]) -> None
 
 
 def _figures(plt: Any, data: Any) -> dict[str, Any]:
-    figures: list[bytes] = []
-    svgs: list[bytes] = []
-    plotted: list[list[float]] = []
-    for number in plt.get_fignums()[:MAX_FIGURES]:
-        figure = plt.figure(number)
-        png, svg = _drawn(figure)
-        figures.append(png)
-        svgs.append(svg)
-        plotted.append([value for axes in figure.axes for value in _values(axes, data)])
+    figures = [plt.figure(number) for number in plt.get_fignums()[:MAX_FIGURES]]
+    pictures = [_drawn(figure) for figure in figures]
     return {
-        "figures": [base64.b64encode(picture).decode() for picture in figures],
-        "svgs": [picture.decode() for picture in svgs],
-        "plotted": plotted,
+        "figures": [base64.b64encode(png).decode() for png, _ in pictures],
+        "svgs": [svg.decode() for _, svg in pictures],
+        "plotted": [[value for axes in figure.axes for value in _values(axes, data)] for figure in figures],
     }
 
 

@@ -53,7 +53,12 @@ def fuse(answers: Sequence[Ranked], *, query: SearchQuery, today: date) -> list[
 
     Hits that share no word with the query stand behind those that do, and copies of a text behind everything else.
     """
-    hits = {address: hit for address, hit in _by_address(answers).items() if _is_within(query, hit)}
+    hits = {
+        address: hit
+        for address, hit in _by_address(answers).items()
+        # Each of the user's own files that is left out is listed in the report; they are opened for that.
+        if hit.engine == LOCAL or may_be_within(hit.published, query.since, query.until)
+    }
     votes = _votes(answers, hits)
     wanted = frozenset(content_terms(query.query))
     places = []
@@ -96,12 +101,6 @@ def _most_telling(hits: Sequence[Hit]) -> Hit:
     delivered = [hit.delivered for hit in hits if hit.delivered]
     most = max(delivered, key=lambda one: (len(one.text), one.engine), default=None)
     return min(hits, key=key).model_copy(update={"delivered": most})
-
-
-def _is_within(query: SearchQuery, hit: Hit) -> bool:
-    """Return whether a hit may be of the query's time."""
-    # Each of the user's own files that is left out is listed in the report; they are opened for that.
-    return hit.engine == LOCAL or may_be_within(hit.published, query.since, query.until)
 
 
 def _votes(answers: Iterable[Ranked], hits: Mapping[str, Hit]) -> dict[str, float]:

@@ -5,7 +5,7 @@ quotation marks are used changes nothing. A source that cannot be read any more 
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -177,16 +177,16 @@ class Units:
     def _edges(self) -> tuple[frozenset[int], frozenset[int]]:
         return frozenset(first for first, _ in self.bounds), frozenset(last for _, last in self.bounds)
 
-    def kept_in(self, other: "Units") -> list[bool]:
-        """Say for each unit whether another text holds it; a line break may part there what is joined here."""
-        kept = [key in other.known or other.find(key) is not None for key in self.keys]
-        if all(kept):
-            return kept
+    def missing_in(self, other: "Units") -> dict[int, str]:
+        """Return the units that another text does not hold; a line break may part there what is joined here."""
+        missing = {
+            number: key for number, key in enumerate(self.keys) if key not in other.known and other.find(key) is None
+        }
         covered: set[int] = set()
-        for key in dict.fromkeys(other.keys):
+        for key in dict.fromkeys(other.keys) if missing else ():
             if key not in self.known and (found := self.find(key)):
                 covered.update(range(*found))
-        return [one or covered.issuperset(range(*own)) for one, own in zip(kept, self.bounds, strict=True)]
+        return {number: key for number, key in missing.items() if not covered.issuperset(range(*self.bounds[number]))}
 
     def between(self, start: int, end: int) -> list[int]:
         """Return the numbers of the units that a stretch of the text touches."""
@@ -210,33 +210,26 @@ class Comparison:
     new: Units
 
     @cached_property
-    def is_kept(self) -> list[bool]:
-        return self.old.kept_in(self.new)
+    def gone(self) -> dict[int, str]:
+        """Return the old units that are no longer there, by number."""
+        return self.old.missing_in(self.new)
 
     @cached_property
-    def is_known(self) -> list[bool]:
-        return self.new.kept_in(self.old)
+    def come(self) -> dict[int, str]:
+        """Return the new units that were not there before, by number."""
+        return self.new.missing_in(self.old)
 
     @cached_property
     def replaced(self) -> dict[int, int]:
         """Return the old units that were changed, each with its new version."""
-        gone = [number for number, kept in enumerate(self.is_kept) if not kept]
-        come = [number for number, known in enumerate(self.is_known) if not known]
-        return _paired(
-            [self.old.keys[number] for number in gone], [self.new.keys[number] for number in come], gone, come
-        )
+        return _paired(self.gone, self.come)
 
     @cached_property
     def edits(self) -> tuple[Edit, ...]:
         """Return all that differs, in the order of the old text and then of what came."""
-        gone = [self._edit(number) for number, kept in enumerate(self.is_kept) if not kept]
         taken = set(self.replaced.values())
-        come = [
-            Edit(after=self.new.shown(number))
-            for number, known in enumerate(self.is_known)
-            if not known and number not in taken
-        ]
-        return (*gone, *come)
+        come = (Edit(after=self.new.shown(number)) for number in self.come if number not in taken)
+        return (*map(self._edit, self.gone), *come)
 
     def _edit(self, number: int) -> Edit:
         place = self.replaced.get(number)
@@ -247,25 +240,25 @@ class Comparison:
         own = self.old.between(start, end)
         header = _GLUE.join(("", *words_of(passage.header), ""))
         above = [number for number, key in enumerate(self.old.keys) if passage.header and key == header][:1]
-        lost = [number for number in (*above, *own) if not self.is_kept[number]]
+        lost = [number for number in (*above, *own) if number in self.gone]
         edits = [self._edit(number) for number in lost]
         return edits, bool(own) and all(number in lost and number not in self.replaced for number in own)
 
 
-def _paired(before: Sequence[str], after: Sequence[str], gone: Sequence[int], come: Sequence[int]) -> dict[int, int]:
-    """Pair what went with what came by how alike they are, the most alike first."""
-    words = [[_telling(key) for key in keys] for keys in (before, after)]
+def _paired(gone: Mapping[int, str], come: Mapping[int, str]) -> dict[int, int]:
+    """Pair what went with what came, by number, by how alike they are, the most alike first."""
+    fresh = [(number, _telling(key)) for number, key in come.items()]
     alike: list[tuple[float, int, int]] = []
-    for left, own in enumerate(words[0]):
-        near = round(left * len(after) / len(before))
-        for right in range(max(0, near - _NEAR), min(len(after), near + _NEAR + 1)):
-            if (share := likeness(own, words[1][right])) >= _ALIKE:
+    for at, (left, key) in enumerate(gone.items()):
+        own, near = _telling(key), round(at * len(come) / len(gone))
+        for right, words in fresh[max(0, near - _NEAR) : near + _NEAR + 1]:
+            if (share := likeness(own, words)) >= _ALIKE:
                 alike.append((-share, left, right))
     pairs: dict[int, int] = {}
     taken: set[int] = set()
     for _, left, right in sorted(alike):
-        if gone[left] not in pairs and right not in taken:
-            pairs[gone[left]] = come[right]
+        if left not in pairs and right not in taken:
+            pairs[left] = right
             taken.add(right)
     return pairs
 
@@ -335,8 +328,8 @@ class _Update:
         old = self.units(self.old_texts[source.document])
         best, most = None, _RENAMED_SHARE
         for one in added:
-            kept = old.kept_in(self.units(self.new_texts[one.document]))
-            share = sum(kept) / len(kept) if kept else 0.0
+            missing = old.missing_in(self.units(self.new_texts[one.document]))
+            share = 1 - len(missing) / len(old.keys) if old.keys else 0.0
             if share > most or (share == most == 1.0 and best is None):
                 best, most = one, share
         return best
@@ -374,10 +367,8 @@ class _Update:
             if is_lost:
                 lost[address] = ""
                 edits += [Edit(before=edit.before) for edit in changed]
-            elif changed:
-                edits += changed
-                is_held = True
             else:
+                edits += changed
                 is_held = True
         kind: ChangeKind = "still"
         if any(edit.after for edit in edits) or (is_held and edits):
@@ -399,9 +390,7 @@ class _Update:
 
     def _new(self, told: AbstractSet[str]) -> Iterator[Claim]:
         """Yield what the new report says from text that the earlier run had not read."""
-        before = {
-            address: self.comparisons[document] for document, (address, now) in self.followed.items() if not now.reason
-        }
+        before = {self.followed[document][0]: comparison for document, comparison in self.comparisons.items()}
         address_of = {source.document: source.address for source in self.new.citations.sources}
         said = {words_of(sentence.text) for _, sentence in claims_of(self.old)}
         for section, sentence in claims_of(self.new):
@@ -414,17 +403,15 @@ class _Update:
                 addresses.append(address)
                 units = self.units(self.new_texts[passage.document])
                 own = units.between(*_relied_on(sentence, passage))
-                is_known = before[address].is_known if address in before else self._known_anywhere(units)
-                fresh += [units.shown(number) for number in own if not is_known[number]]
+                come = before[address].come if address in before else self._known_nowhere(units)
+                fresh += [units.shown(number) for number in own if number in come]
             if set(fresh) - told:
                 yield Claim(kind="new", after=sentence.text, section=section, sources=tuple(dict.fromkeys(addresses)))
 
-    def _known_anywhere(self, units: Units) -> list[bool]:
-        """Say for each unit of a document that is new whether some old one held it."""
-        kept = [False] * len(units.keys)
-        for text in self.old_texts.values():
-            kept = [one or other for one, other in zip(kept, units.kept_in(self.units(text)), strict=True)]
-        return kept
+    def _known_nowhere(self, units: Units) -> set[int]:
+        """Return the units of a document that is new which no old one held."""
+        missing = (units.missing_in(self.units(text)) for text in self.old_texts.values())
+        return set(range(len(units.keys))).intersection(*missing)
 
     def sources(self) -> list[SourceChange]:
         found, heirs = [], set()
@@ -481,14 +468,7 @@ def compare_with_sources(
     `old_texts` and `new_texts` are by document, `now` is by the address of the old report's sources.
     """
     update = _Update(old, old_texts, now, new, new_texts)
-    return Changes(
-        before=version_of(old),
-        after=version_of(new),
-        is_update=True,
-        claims=tuple(update.claims()),
-        sources=tuple(update.sources()),
-        figures=tuple(_figures(old, new)),
-    )
+    return _changes(old, new, update.claims(), update.sources(), is_update=True)
 
 
 def compare_reports(old: Edition, new: Edition) -> Changes:
@@ -496,11 +476,10 @@ def compare_reports(old: Edition, new: Edition) -> Changes:
     before, after = claims_of(old), claims_of(new)
     same = {words_of(sentence.text) for _, sentence in before} & {words_of(sentence.text) for _, sentence in after}
     gone, come = (
-        [number for number, (_, sentence) in enumerate(claims) if words_of(sentence.text) not in same]
+        {number: _key(sentence) for number, (_, sentence) in enumerate(claims) if words_of(sentence.text) not in same}
         for claims in (before, after)
     )
-    keys = [[_key(claims[number][1]) for number in numbers] for claims, numbers in ((before, gone), (after, come))]
-    pairs = _paired(keys[0], keys[1], gone, come)
+    pairs = _paired(gone, come)
     claims = []
     for number, (section, sentence) in enumerate(before):
         kind: ChangeKind = "changed" if number in pairs else "gone" if number in gone else "still"
@@ -513,11 +492,18 @@ def compare_reports(old: Edition, new: Edition) -> Changes:
             section, sentence = after[number]
             cited = _addresses(new, sentence)
             claims.append(Claim(kind="new", after=sentence.text, section=section, sources=cited))
+    return _changes(old, new, claims, _source_changes(old, new), is_update=False)
+
+
+def _changes(
+    old: Edition, new: Edition, claims: Iterable[Claim], sources: Iterable[SourceChange], *, is_update: bool
+) -> Changes:
     return Changes(
         before=version_of(old),
         after=version_of(new),
+        is_update=is_update,
         claims=tuple(claims),
-        sources=tuple(_source_changes(old, new)),
+        sources=tuple(sources),
         figures=tuple(_figures(old, new)),
     )
 

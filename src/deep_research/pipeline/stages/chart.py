@@ -3,8 +3,9 @@
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
-from deep_research.errors import BudgetExceeded, CallFailed, SourceError, SourceRefused
+from deep_research.errors import CallFailed, SourceError, SourceRefused
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
@@ -37,19 +38,20 @@ class ComputationEngine:
         words, most = words_in(language), context.run.adapters.max_chart_failures
         figures: list[str] = []
         failures = 0
-        for place, spec in enumerate(specs):
+
+        async def lose(title: str, why: CallFailed | str, status: Literal["failed", "skipped"]) -> None:
+            await context.lost("chart", title, why)
+            await context.emit("chart-result", {"title": title, "status": status, "error": str(why)})
+
+        for spec in specs:
             if failures >= most:
-                reason = words("chart.stopped", count=failures)
-                for left in specs[place:]:
-                    await context.lost("chart", left.title, reason)
-                    await context.emit("chart-result", {"title": left.title, "status": "skipped", "error": reason})
-                break
+                await lose(spec.title, words("chart.stopped", count=failures), "skipped")
+                continue
             try:
                 figure = await self._drawn(spec, context, language)
             except CallFailed as failure:
                 failures += 1
-                await context.lost("chart", spec.title, failure)
-                await context.emit("chart-result", {"title": spec.title, "status": "failed", "error": str(failure)})
+                await lose(spec.title, failure, "failed")
             else:
                 failures = 0
                 figures.append(await context.records.keep(figure))
@@ -163,7 +165,4 @@ async def _can_run(context: StageContext) -> bool:
         except SourceRefused:
             return ""
 
-    try:
-        return bool(await context.decide("sandbox", (), look))
-    except BudgetExceeded:
-        return False
+    return bool(await context.decide("sandbox", (), look))

@@ -100,11 +100,7 @@ class _Search:
         """Ask all at once and keep the first that finds something; which one that was is on record."""
         if len(names) < 2:
             return await self.all_of(names, context)
-        try:
-            winner = await context.decide("race", names, lambda: self._first_with_hits(names, context))
-        except BudgetExceeded as refused:
-            self.failures["race"] = refused
-            return []
+        winner = await context.decide("race", names, lambda: self._first_with_hits(names, context))
         # Whoever is asked here has answered already: the journal knows what.
         return await self.all_of([winner] if winner else names, context)
 

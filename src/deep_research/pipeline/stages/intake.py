@@ -68,7 +68,8 @@ async def intake(state: RunState) -> Update:
     today = f"{context.run.row.created_at:%Y-%m-%d}"
     if request.update:
         # What was asked and assumed is settled; only the day is another.
-        return _settled_before(Brief.from_json(request.update.brief).model_copy(update={"today": today}))
+        brief = Brief.from_json(request.update.brief).model_copy(update={"today": today})
+        return _update(Assessment(next_action="START_RESEARCH", confidence=1.0, assumptions=brief.assumptions), brief)
     followed = given.get("earlier") or (await bring_along(context) if request.follow else "")
     earlier = await context.records.load(Earlier, followed) if followed else None
     inquiry = inquiry_from(
@@ -96,14 +97,7 @@ async def intake(state: RunState) -> Update:
     await context.run.folder.write("clarify.json", canonical_json(record) + "\n")
     if assessment.next_action == "CANNOT_DO":
         raise ClarificationFailed(assessment.reasoning)
-    return {
-        "assessment": assessment.to_json(),
-        "brief": brief.to_json(),
-        "clarified_query": brief.question,
-        "is_clarified": assessment.is_clear,
-        "pending_question": assessment.clarification_question,
-        "earlier": followed,
-    }
+    return _update(assessment, brief) | {"earlier": followed}
 
 
 async def _met_before(question: str, earlier: Earlier | None, context: StageContext) -> list[str]:
@@ -118,14 +112,13 @@ async def _met_before(question: str, earlier: Earlier | None, context: StageCont
     return known
 
 
-def _settled_before(brief: Brief) -> Update:
-    assessment = Assessment(next_action="START_RESEARCH", confidence=1.0, assumptions=brief.assumptions)
+def _update(assessment: Assessment, brief: Brief) -> Update:
     return {
         "assessment": assessment.to_json(),
         "brief": brief.to_json(),
         "clarified_query": brief.question,
-        "is_clarified": True,
-        "pending_question": "",
+        "is_clarified": assessment.is_clear,
+        "pending_question": assessment.clarification_question,
     }
 
 

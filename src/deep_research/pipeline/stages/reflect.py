@@ -1,7 +1,6 @@
 """Reflect: from a round's evidence to the running synthesis, its coverage, and whether to search again."""
 
 from deep_research.corpus.search import CorpusSearch
-from deep_research.errors import BudgetExceeded
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.outcome import section_work, stop_of
 from deep_research.pipeline.stages.analyze import ResearchAnalyzer
@@ -72,10 +71,7 @@ async def _is_all_read(context: StageContext) -> bool:
         is_all = len(await context.records.documents()) >= len(await corpus.contents())
         return "all" if is_all or await adapters.has_small_folder() else "some"
 
-    try:
-        return await context.decide("read", ("all", "some"), look) == "all"
-    except BudgetExceeded:
-        return True
+    return await context.decide("read", ("all", "some"), look) == "all"
 
 
 async def _sources(work: SectionWork, context: StageContext) -> tuple[SourceFacts, ...]:
@@ -93,8 +89,5 @@ async def _sources(work: SectionWork, context: StageContext) -> tuple[SourceFact
             facts.append(SourceFacts(document=document, host=host, published=read.published).to_json())
         return canonical_json(facts)
 
-    try:
-        known = json_of(await context.decide("sources", wanted, look)) if wanted else []
-    except BudgetExceeded:
-        return ()
+    known = json_of(await context.decide("sources", wanted, look)) if wanted else []
     return tuple(map(SourceFacts.from_json, known)) if isinstance(known, list) else ()

@@ -153,17 +153,9 @@ class ReportGenerator:
         folder = context.run.folder
         numbers = {str(number): source.to_json() for number, source in enumerate(written.citations.sources, start=1)}
         lines = [
-            {
-                "id": f"p{number}",
-                "section": paragraph.section,
-                "kind": paragraph.kind,
-                "lead": paragraph.lead,
-                "mark": paragraph.mark,
-                "text": " ".join(sentence.text for sentence in paragraph.sentences),
-                "cite_ids": list(paragraph.cite_ids),
-                "sentences": [sentence.to_json() for sentence in paragraph.sentences],
-                **({"figure": figure_record(paragraph)} if isinstance(paragraph, Caption) else {}),
-            }
+            paragraph.model_dump(mode="json", include={*Paragraph.model_fields})
+            | {"id": f"p{number}", "text": paragraph.text, "cite_ids": paragraph.cite_ids}
+            | ({"figure": figure_record(paragraph)} if isinstance(paragraph, Caption) else {})
             for number, paragraph in enumerate(written.report.paragraphs, start=1)
         ]
         address_of = {source.document: source.address for source in written.citations.cited}
@@ -236,7 +228,7 @@ def _untold(
     """
     shown = {id_ for paragraph in paragraphs for id_ in paragraph.cite_ids}
     asked = set(content_terms(brief.question))
-    told = [_values(" ".join(each.text for each in paragraph.sentences)) for paragraph in paragraphs if is_written]
+    told = [_values(paragraph.text) for paragraph in paragraphs if is_written]
     found = []
     for table in tables:
         sides = [_values(row.lead) for row in table.sentences]
@@ -300,7 +292,7 @@ def _with_lead(
 
 def _legend(report: Report, words: Words) -> tuple[Paragraph, ...]:
     """Say what the mark of a conclusion means, where the report has any."""
-    kinds = {sentence.kind for paragraph in report.paragraphs for sentence in paragraph.sentences}
+    kinds = {sentence.kind for sentence in report.sentences}
     return (note("abstract", words("report.concluded")),) if kinds & {"conclusion", "calculation"} else ()
 
 
@@ -308,12 +300,11 @@ def _unread(brief: Brief, words: Words, *, has_model: bool) -> tuple[str, ...]:
     """Say that rules cannot read the language of the question, and that they do not write the report's."""
     if has_model:
         return ()
-    is_ours = detect_language(brief.question).startswith(("en", "zh"))
-    is_worded = brief.language[:2] in ("en", "zh")
-    return (
-        *(() if is_ours else (words("nothing.third_language"),)),
-        *(() if is_worded else (words("nothing.untranslated"),)),
-    )
+    languages = {
+        "nothing.third_language": detect_language(brief.question),
+        "nothing.untranslated": brief.language,
+    }
+    return tuple(words(key) for key, language in languages.items() if not language.startswith(("en", "zh")))
 
 
 async def _counted(paragraphs: Sequence[Paragraph], words: Words, records: RunRecords) -> tuple[Paragraph, ...]:
@@ -348,14 +339,10 @@ async def _sources(cited: list[Evidence], words: Words, context: StageContext) -
         sources.append(
             Source(
                 document=id_,
-                title=read.title,
                 address=address,
                 places=tuple(dict.fromkeys(own.values())),
-                language=read.language,
-                author=read.author,
-                published=read.published,
-                warnings=read.warnings,
                 delivered=words(f"report.{given.kind}_from", engine=title_of(given.engine, specs)) if given else "",
+                **read.model_dump(include={"title", "language", "author", "published", "warnings"}),
             )
         )
     return sources, places
