@@ -345,11 +345,16 @@ def _read_sources(path: Path, broken: list[str]) -> dict[int, ShippedSource]:
 
 def _read_edition(path: Path, broken: list[str]) -> Edition | None:
     text = _read_text(path, broken)
+    if not text:
+        return None
     try:
-        return Edition.from_json(json_of(text)) if text else None
-    except ValueError:
+        edition = Edition.from_json(json_of(text))
+        for id_ in (*edition.passage, *(id_ for each in edition.report.paragraphs for id_ in each.cite_ids)):
+            edition.number_of(id_)
+    except (ValueError, LookupError):
         broken.append(path.name)
         return None
+    return edition
 
 
 def _read_text(path: Path, broken: list[str]) -> str:
