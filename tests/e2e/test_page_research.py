@@ -17,7 +17,11 @@ from tests.support.page import chromium, needs_chromium, reading
 from tests.support.server import QUESTION, VAGUE, Client, ServerProcess, server_process, serving, settings_for
 
 pytestmark = needs_chromium
-NOTES = "The Halden plant cost 30 million euros in 2021.\n\nIt produced 5 GWh of heat in its first year.\n"
+# A statement for the answer, and one for each section of the plan.
+NOTES = (
+    "The Halden plant cost 30 million euros in 2021.\n\nIt produced 5 GWh of heat in its first year.\n\n"
+    "The town of Halden paid 12 million euros of it.\n\nThe Halden plant heated 800 flats in 2021.\n"
+)
 OPTIONS = ("The plant of Halden", "Another plant")
 
 

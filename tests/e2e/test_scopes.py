@@ -107,5 +107,4 @@ serp-query:section/N/round/N
 source:section/N/round/N/task/N/read/page/N
 verdict:verify/section/N
 verdict:write/abstract/section/N
-verdict:write/disputed/section/N
 """

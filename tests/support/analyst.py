@@ -164,7 +164,8 @@ def _report(request: ModelRequest) -> str:
     parts = ["\n\n".join(told[:count]), advice]
     rest = told[count:] or told
     for place, title in enumerate(titles):
-        parts += [f"## {title}", "\n\n".join(rest[place :: len(titles)] or rest[:1])]
+        own = rest[place :: len(titles)]
+        parts += [f"## {title}", "\n\n".join(own)] if own else []
     return "\n\n".join(parts)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from deep_research.charts.style import in_dark
+from deep_research.errors import SourceError
 from deep_research.evidence.passage import Evidence
 from deep_research.in_thread import in_thread
 from deep_research.messages.words import Words
@@ -204,7 +205,11 @@ async def pictures_of(citations: Citations, context: StageContext) -> tuple[Imag
         if page and page.snapshot != document.snapshot:
             # The same text was seen elsewhere first, perhaps with other pictures.
             raw = await records.store.get_blob(page.snapshot)
-            pictures = (await in_thread(read, raw, name=page.address, media_type=page.media_type)).pictures
+            try:
+                pictures = (await in_thread(read, raw, name=page.address, media_type=page.media_type)).pictures
+            except SourceError:
+                # What cannot be read is cited from elsewhere: an abstract, say.
+                pictures = ()
         for picture in pictures:
             address = whole_address(picture.address, source.address)
             if not count_prompt_injections(picture.caption):

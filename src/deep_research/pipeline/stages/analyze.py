@@ -8,7 +8,6 @@ from deep_research.evidence.passage import Evidence
 from deep_research.in_thread import in_thread
 from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
-from deep_research.pipeline.copies import without_copies
 from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.passages import contexts_of
 from deep_research.pipeline.records import RunRecords
@@ -47,8 +46,11 @@ async def _evidence(findings: Findings, state: Mapping[str, Any], records: RunRe
     """Return all that was gathered: what sections leave out because it repeats something is what confirms it."""
     own = {piece.id: piece for work in findings.sections for piece in work.evidence}
     others = [id_ for id_ in state.get("gathered_info", []) if id_ not in own]
-    found = await records.evidence(others)
-    return without_copies([*own.values(), *found], state.get("copies", {}))
+    found, copies = await records.evidence(others), state.get("copies", {})
+    documents = {piece.document for piece in own.values()}
+    # Of copies and their original, those that are cited count.
+    repeated = copies.keys() | {copies.get(document, document) for document in documents}
+    return [*own.values(), *(piece for piece in found if piece.document in documents or piece.document not in repeated)]
 
 
 async def _places(evidence: Sequence[Evidence], records: RunRecords) -> dict[str, str]:
