@@ -17,11 +17,7 @@ from tests.support.page import chromium, needs_chromium, reading
 from tests.support.server import QUESTION, VAGUE, Client, ServerProcess, server_process, serving, settings_for
 
 pytestmark = needs_chromium
-# A statement for the answer, and one for each section of the plan.
-NOTES = (
-    "The Halden plant cost 30 million euros in 2021.\n\nIt produced 5 GWh of heat in its first year.\n\n"
-    "The town of Halden paid 12 million euros of it.\n\nThe Halden plant heated 800 flats in 2021.\n"
-)
+NOTES = "The Halden plant cost 30 million euros in 2021.\n\nIt produced 5 GWh of heat in its first year.\n"
 OPTIONS = ("The plant of Halden", "Another plant")
 
 
@@ -179,7 +175,8 @@ def _survive_a_kill(page: Page, server: ServerProcess, model: SlowModel) -> None
     model.is_let.set()
     server.start()
     expect(page.get_by_role("link", name="Export").or_(page.get_by_text("Export")).first).to_be_visible()
-    assert model.drafts == 2
+    # Asked again after the kill, and once more because it leaves out the sections of the edited plan.
+    assert model.drafts == 3
 
 
 def test_a_run_that_waits_for_its_turn_or_stops_says_so(
