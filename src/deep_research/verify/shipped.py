@@ -349,7 +349,7 @@ def _read_edition(path: Path, broken: list[str]) -> Edition | None:
         return None
     try:
         edition = Edition.from_json(json_of(text))
-        for id_ in (*edition.passage, *(id_ for each in edition.report.paragraphs for id_ in each.cite_ids)):
+        for id_ in (id_ for each in edition.report.paragraphs for id_ in each.cite_ids):
             edition.number_of(id_)
     except (ValueError, LookupError):
         broken.append(path.name)
