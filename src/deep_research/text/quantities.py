@@ -75,7 +75,7 @@ _QUANTITY = re.compile(
 )
 _CHINESE = re.compile(
     rf"百分之(?P<share>[{_NUMERALS}]+(?:点[{_NUMERALS}]+)?|{_NUMBER})"
-    rf"|(?<![第{_NUMERALS}\d])(?P<numeral>[{_NUMERALS}]+)"
+    rf"|(?<![第{_NUMERALS}\d])(?P<numeral>[{_NUMERALS}]+(?:点[{_NUMERALS}]+)?)"
     r"(?P<unit>倍|成(?![为立功本员长])|个百分点|美元|欧元|元|吨|斤|人(?!工)|家(?!庭)|公里|小时|天(?!然))"
 )
 _NAMING = re.compile(
@@ -196,7 +196,7 @@ def _quantity(value: float, unit: str, start: int, end: int, text: str) -> Quant
 def _counts(match: re.Match[str]) -> bool:
     """Return whether Chinese numerals before a unit are a figure; "一家" and "一人" are only an article."""
     numeral, unit = match["numeral"], match["unit"]
-    return numeral is None or unit in ("倍", "成", "个百分点") or any(sign in numeral for sign in "十百千万亿")
+    return numeral is None or unit in ("倍", "成", "个百分点") or any(sign in numeral for sign in "十百千万亿点")
 
 
 def _chinese_quantity(match: re.Match[str], text: str) -> Quantity:

@@ -26,18 +26,25 @@ from deep_research.verify.particulars import HEDGE, figures_of, split_figures, w
 # "A third" is 33 %, and 35 % to most writers; "hundreds" are at most some thousand.
 _SHARE_POINTS, _SHARE_PART, _ORDER_REACH = 2.0, 0.06, 20
 _COUNTED_CHARS = 40
-# "Two-dimensional" may stand for "2D", which names a thing and counts nothing.
-_NAMING_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?=-?[A-Za-z])")
+# "Two-dimensional" may stand for "2D", and "Palisade 5" for version 5: they name a thing and count nothing.
+_NAMING_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?![\d.,]*\d)")
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 # A numeral of Chinese without a known measure may count, and may be part of a name or an idiom: 七连胜, 三明治.
 NAMING = "numeral"
 _COUNTER = re.compile(f"个?[{CJK}]")
 _NUMERAL = re.compile(
-    rf"(?<![第数几一二两三四五六七八九十百千万亿零〇\d])[二两三四五六七八九](?=[{CJK}])(?![一二三四五六七八九十百千万亿])"
+    r"(?<![第数几一二两三四五六七八九十百千万亿零〇点\d])(?:[二三四五六七八九]?十[一二三四五六七八九](?![月日号时点])|[二两三四五六七八九]十?)"
+    rf"(?=[{CJK}])(?![一二三四五六七八九十百千万亿])"
 )
 # "Nearly a third" may be 31 per cent, "less than a fifth" 16, and "fewer than one in ten" 6.
 _ABOUT = 0.4
 _HEDGE_CHARS = 12
+# "A year earlier" is twelve months before.
+_ONE_PERIOD = re.compile(r"\ban?\s(year|month|week|day|hour)\b", re.IGNORECASE)
+# How far a share may be from the one that two figures make, in digits and in words.
+_EXACT, _WORDED = 0.05, 0.5
+# So many words must speak for it that a figure is another's.
+_MISPLACED_WORDS, _MISPLACED_LETTERS = 2, 3
 _ROUGHLY = re.compile(rf"{HEDGE.pattern}|\b(?:over|under|less|more|fewer|close to)\b|不到|不足|逾|多", re.IGNORECASE)
 # Words that say of a whole, or of the larger part of it, what "most" says too.
 _MOSTLY = re.compile(
@@ -78,8 +85,17 @@ def _is_in(amount: Worded, text: str) -> bool:
     held: list[Values] = [((abs(each.value), each.unit),) for each in figures]
     held += [other.values for other in split_figures(text)[1]]
     held += [((share, SHARE),) for share in implied_shares(text)]
+    held += [((1.0, period[1].lower()),) for period in _ONE_PERIOD.finditer(text)]
+    if unit == SHARE and any(each.unit == SHARE for each in figures):
+        # "A rise of 4.5 per cent; they had demanded seven."
+        plain = without_idle_space(text)
+        elided = (each for each in amounts_of(text) if not plain[each.end :].strip()[:1].isalnum())
+        held += [((each.values[0][0], SHARE),) for each in elided if not each.values[0][1]]
     if unit not in (SHARE, TIMES, ORDER, MOST):
-        bare = spelled_numbers(text) | implied_numbers(text) | set(map(float, _NAMING_NUMBER.findall(text)))
+        in_units = {at for each in figures if each.unit for at in range(each.start, each.end)}
+        named = _NAMING_NUMBER.finditer(without_idle_space(text))
+        bare = spelled_numbers(text) | implied_numbers(text)
+        bare |= {float(match[0]) for match in named if match.start() not in in_units}
         held += [((number, ""),) for number in bare]
     own = ((abs(value), unit), *amount.values[1:])
     return any(_are_equal(own, other) for other in held)
@@ -203,6 +219,24 @@ def is_computed(figure: Worded, others: Sequence[Worded], before: str, near: Seq
     return False
 
 
+def is_one_step(amount: Worded, near: Sequence[Near]) -> bool:
+    """Return whether a sentence has two quantities of one kind whose share, growth, sum or difference this one is."""
+    value, unit = in_base_unit(*amount.values[0])
+    for each in near:
+        held = [in_base_unit(*other.values[0]) for other in amounts_of(each.text)]
+        for (a, kind), (b, other_kind) in permutations(held, 2):
+            if kind != other_kind or not b:
+                continue
+            if unit in (SHARE, TIMES) and kind != SHARE:
+                wanted = value if unit == SHARE else 100 * value
+                reach = _EXACT if any(map(str.isdecimal, amount.raw)) else _WORDED
+                if any(abs(100 * abs(made) / b - wanted) <= reach for made in (a, a - b)):
+                    return True
+            elif kind == unit and value in (a + b, a - b):
+                return True
+    return False
+
+
 def is_part(amount: Worded, near: Sequence[Near]) -> bool:
     """Return whether a sentence and its neighbours tell an amount as the share of another: half of 40,000."""
     for each in near:
@@ -241,6 +275,34 @@ def digits_of(raw: str) -> float | None:
     return float(match[0].replace(",", "")) if match else None
 
 
+def misplaced_amount(text: str, near: Sequence[str]) -> str:
+    """Return an amount that the source gives only of another thing, where it has another amount of this thing, or ""."""
+    own, theirs = _places(text), [_places(told) for told in near]
+    # "22,000 of the 61,000 tonnes" leaves out a unit.
+    told = {value for place in own for value in (place.amount[0], digits_of(place.raw)) if value is not None}
+    for place in own if theirs else ():
+        # Sentences apart, a unit is no sign that the same thing is measured; what is counted is.
+        is_unit = place.kind == place.amount[1]
+        pools = theirs if is_unit else [[each for places in theirs for each in places]]
+        found = [
+            any(_fits_only(place, held, other) for other in pool if told.isdisjoint((other.amount[0], digits_of(other.raw))))
+            for pool in pools
+            for held in pool
+            if held.amount[0] == place.amount[0]
+        ]
+        if place.kind and found and all(found):
+            return place.raw
+    return ""
+
+
+def _fits_only(own: "_Place", held: "_Place", rival: "_Place") -> bool:
+    said, here, there = (place.before | place.behind for place in (own, held, rival))
+    meant = said & (there - here)
+    least = _MISPLACED_WORDS if all(map(str.isascii, meant)) else _MISPLACED_LETTERS
+    is_kept = own.before & (held.before - rival.before) or own.behind & (held.behind - rival.behind)
+    return own.kind == rival.kind and len(meant) >= least and not is_kept and not said & (here - there)
+
+
 def exchanged_amount(text: str, near: Sequence[str]) -> str:
     """Return an amount that a source gives for what the text gives another for, and the other way round, or ""."""
     own = _places(text)
@@ -260,6 +322,7 @@ class _Place(NamedTuple):
     """An amount and the words before and behind it, up to the next amount or the end of its clause."""
 
     amount: tuple[float, str]
+    kind: str
     raw: str
     before: frozenset[str]
     behind: frozenset[str]
@@ -274,7 +337,9 @@ def _places(text: str) -> list[_Place]:
         first = max(edge for edge in (*ends, *(each.end for each in amounts)) if edge <= amount.start)
         last = min(edge for edge in (*ends, *(each.start for each in amounts)) if edge >= amount.end)
         before, behind = (_said(part) for part in (plain[first : amount.start], plain[amount.end : last]))
-        found.append(_Place(in_base_unit(*amount.values[0]), amount.raw, before, behind))
+        value, unit = in_base_unit(*amount.values[0])
+        kind = unit.removeprefix(NAMING) or _counted(plain[:last], amount)
+        found.append(_Place((value, unit), kind, amount.raw, before, behind))
     return found
 
 
@@ -284,8 +349,10 @@ def _said(text: str) -> frozenset[str]:
 
 
 def _is_exchanged(own: tuple[_Place, _Place], theirs: tuple[_Place, _Place]) -> bool:
+    """Return whether what stands on one side of two amounts stands beside the other in a source, on either side."""
     is_crossed = is_kept = False
-    for a, b, c, d in zip(*((place.before, place.behind) for place in (*own, *theirs)), strict=True):
+    sides = ([(pair[0].before, pair[1].before), (pair[0].behind, pair[1].behind)] for pair in (own, theirs))
+    for (a, b), (c, d) in product(*sides):
         # What stands beside both tells nothing of either.
         one, other, first, second = a - b, b - a, c - d, d - c
         is_kept |= bool(one & first and other & second)

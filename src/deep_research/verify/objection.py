@@ -21,8 +21,10 @@ from deep_research.verify.amounts import (
     is_computed,
     is_hedged,
     is_held,
+    is_one_step,
     is_part,
     is_rounding,
+    misplaced_amount,
     rivals,
 )
 from deep_research.verify.calculation import objection_to
@@ -131,17 +133,19 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
             continue
         is_strict = claim.is_exact and not is_hedged(amount, text)
         is_derived = not is_strict and (is_part(amount, near) or is_rounding(amount, [each.around for each in near]))
+        is_derived |= (bool(unit) or value > _COUNTED) and is_one_step(amount, near)
         is_derived |= not claim.is_exact and _is_derived(amount, others, claim, near, [*results, *beside])
         if is_derived:
             continue
         # "The two totals differ", citing both or more, counts what it brings together: a judge sees whether rightly.
-        is_free = value == 1 or unit == NAMING or (not in_digits and not unit and 1 < value <= len(cited))
+        is_free = value == 1 or (unit == NAMING and value <= _COUNTED) or (not in_digits and not unit and 1 < value <= len(cited))
         # A report rounds, reckons with dates and takes shares of its own.
         is_rough = bool(unit) or value > _COUNTED
         is_free |= not (in_digits or claim.is_exact or unit in (ORDER, MOST, TIMES)) and is_rough
         is_known = is_held(amount, [*whole, *beside]) or (not is_strict and is_rounding(amount, whole))
         is_same |= unit == NAMING and not is_known
-        has_rival = best is not None and is_same and rivals(amount, text, best)
+        meant = near if unit == NAMING and not is_known else near[:1]
+        has_rival = is_same and any(rivals(amount, text, each) for each in meant)
         if (is_known or is_free) and not has_rival:
             continue
         is_contrary = best is not None and best.alike >= TURNED and has_other(best.text, amount)
@@ -149,7 +153,9 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
             return Objection("unit", amount.raw.strip(), is_contrary)
         is_sum = in_digits and len([other for other in others if other.values[0][1] == unit or unit == "%"]) > 1
         return Objection("sum" if is_sum and not claim.is_exact else "number", amount.raw.strip(), is_contrary)
-    exchanged = exchanged_amount(text, [each.around for each in near]) if best and not claim.is_row else ""
+    around = [each.around for each in near] if not claim.is_row else []
+    apart = [each.text for each in near] if not (claim.is_row or claim.is_own) else []
+    exchanged = exchanged_amount(text, around) or misplaced_amount(text, apart)
     return Objection("number", exchanged, is_contrary=True) if exchanged else None
 
 
@@ -230,7 +236,7 @@ def _added(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) -> Objec
     if claim.is_own or claim.is_row:
         return None
     near_terms = frozenset[str]().union(*(terms_of(each.text) for each in near))
-    sentences = [terms_of(claim.before), *(terms_of(source.about) for source in cited)]
+    sentences = [terms_of(told) for told in (claim.before, *claim.known, *(source.about for source in cited))]
     sentences += [terms for source in cited for _, terms, _ in source.sentences]
     # What brings many sources together has words of its own.
     clause = added_clause(claim.text, near_terms, sentences, min_words=min(len(cited), _MAX_OWN_WORDS))
