@@ -248,7 +248,7 @@ def _contradiction(claim: Claim, near: Sequence[Near]) -> Objection | None:
     best = near[0] if near else None
     if best is None or claim.is_own:
         return None
-    if best.share >= RELATED and is_turned(claim.text, [each.text for each in near]):
+    if is_turned(claim.text, [each.text for each in near]):
         return Objection("negation", is_contrary=True)
     if best.alike < ALIKE and best.share < SAME:
         return None

@@ -11,15 +11,17 @@ from itertools import islice, pairwise, product, takewhile
 from typing import NamedTuple
 
 from deep_research.text.analyzer import analyze, content_terms, stem
+from deep_research.text.folding import to_simplified
+from deep_research.verify.amounts import amounts_of
 from deep_research.verify.clauses import clauses_of, letters_of
-from deep_research.verify.particulars import NEGATION_WORD, spell_negations
+from deep_research.verify.particulars import NEGATION_WORD, spell_negations, without_idle_space
 
 # One word of each family is enough: English is compared by stems, Chinese by pairs of characters, simplified.
 UP = """
     increase raise rise rose risen high higher elevate enhance promote improve stimulate upregulate activate induce
     more greater larger gain grow growth grew boost accelerate encourage positive positively longer strengthen
     strong expand better facilitate exceed above susceptible augment restore benefit profit surplus success
-    effective efficient accurate win majority sensitive worsen climb soar surge jump widen
+    effective efficient accurate win majority sensitive worsen climb soar surge jump widen dearer expensive
     增加 增长 上升 提高 提升 升高 上涨 扩大 增强 促进 改善 加快 加速 超过 高于 多于 大于 优于 好于 最高 最大 最多
     较高 更高 更多 增幅 涨幅 升至 增至 盈利 盈余 有效 成功 加强 激活 诱导 攀升 回升 延长 增多
 """
@@ -28,7 +30,7 @@ DOWN = """
     fewer smaller decline fall fell drop diminish attenuate slow weaken weak negative negatively shorter loss lose
     lost deplete deficient protect worse discourage below resistant abolish eliminate mitigate delay damage disrupt
     hinder limit deficit failure ineffective inefficient inaccurate minority insensitive impede inactivate deactivate
-    cut shrink shrank plunge slump sink sank tumble narrow
+    cut shrink shrank plunge slump sink sank tumble narrow cheap cheaper
     减少 下降 降低 下跌 下滑 缩小 减弱 抑制 恶化 放缓 减缓 低于 少于 小于 劣于 最低 最小 最少 较低 更低 更少 降幅
     跌幅 降至 减至 亏损 赤字 失败 削弱 阻止 预防 减轻 缩短 回落 萎缩
 """
@@ -84,7 +86,18 @@ def _turns(terms: Sequence[str]) -> list[tuple[int, int]]:
 
 # Words of one side, and their opposites; the words of `direction` are one more such pair.
 _OPPOSITES = """
-    before prior preceding earlier early first begin began start open / after following later late last end stop close
+    before prior precede earlier early / after follow later late since
+    begin began begun start launch / end stop finish
+    open / close shut
+    first / last final
+    cheap cheaper / expensive dearer
+    teach taught teacher / pupil student learn
+    import / export
+    arrive enter join / depart leave left
+    give gave donate / receive
+    hire employ appoint / dismiss fire resign
+    left / right
+    inside indoor inner / outside outdoor outer
     first / second / third / fourth / fifth / sixth / seventh / eighth / ninth / tenth
     monday / tuesday / wednesday / thursday / friday / saturday / sunday
     spring / summer / autumn / winter
@@ -107,15 +120,13 @@ _OPPOSITES = """
     expand / shrink shrank
     dependent / independent
     effective / ineffective
-    之前 以前 早于 最早 / 之后 以后 晚于 最晚
-    开始 / 结束
-    北部 / 南部
-    以上 / 以下
+    早于 最早 / 晚于 最晚
+    开始 启动 开放 / 结束 停止 关闭
     支持 同意 允许 / 反对 拒绝 禁止
-    胜利 成功 / 失败
-    较大 / 较小
-    最大 最高 最多 / 最小 最低 最少
+    胜利 成功 战胜 击败 打败 获胜 / 失败 输给 负于 败给 不敌
 """
+# Characters that turn a pair which is the same otherwise: 饭前 and 饭后, 东门 and 西门, 进口 and 出口.
+_TURNING = "前后 东西 南北 左右 上下 内外 增减 升降 涨跌 高低 多少 大小 长短 快慢 早晚 买卖 进出 胜负 赢输 男女 加减"
 # Between two sides these say which does what to which, or which is more.
 _LINKS = """
     than cause lead result induce inhibit activate promote reduce increase decrease regulate prevent block suppress
@@ -138,16 +149,16 @@ _SAME_WORD, _FAINT = 1.5, 0.01
 # Of what the sentence that shares most with a claim shares, what others must share to be considered beside it.
 _RELEVANT, _CONSIDERED, _CONSIDERED_DENYING = 0.8, 0.5, 0.4
 # In the passive, who does something comes last.
-_AGENT, _PASSIVE = "by", frozenset("被是")
+_AGENT, _PASSIVE = "by", frozenset("被由是")
 # 是 only does so in 是…的.
 _CLEFT, _CLEFT_END = "是", "的"
 # In Chinese they stand before the verb too, behind one of these.
 _CASES = _PASSIVE.union("向对给")
 _FORMS_PASSIVE = frozenset("is are was were be been being".split())
 # To say the contrary, a clause shares so much of the other's subject, and both so much of what they hold together.
-_SAME_SUBJECT, _SAME_CLAUSE, _MIN_SUBJECT, _AS_NEAR = 0.6, 0.55, 2, 0.9
+_SAME_SUBJECT, _SAME_CLAUSE, _MIN_SUBJECT, _AS_NEAR = 0.5, 0.4, 2, 0.9
 # An opposite stands in a word's place if so much of the few words beside it is the same.
-_SAME_PLACE, _PLACE_REACH = 0.6, 3
+_SAME_PLACE, _PLACE_REACH = 0.5, 8
 _THAN = "than"
 _VERB = re.compile(
     r"\b(?:\w{2,}ed|sues?|owns?|lent|lends?|sold|sells?|bought|buys?|paid|pays?|beats?|won|wins?|gave|gives?|took|takes?"
@@ -155,6 +166,8 @@ _VERB = re.compile(
     r"|\b[a-z]{3,}[^s\W]s\b(?=\s(?:an?|the|its|their|(?-i:[A-Z])\w*|\w+\s(?:to|from|with|against))\b)",
     re.IGNORECASE,
 )
+# A Chinese verb has one of these behind it, or stands last behind who does it.
+_CHINESE_VERB = re.compile(r"(\w\w)(?:[了过给]|(?<=[被由]\w{4})[。，]?$|(?<=[被由]\w{5})[。，]?$)")
 _BESIDE = frozenset("in at on via through with within during among for under near into over since".split())
 _BEFORE_OBJECT = frozenset(("to", "from", "against", "by", _THAN, _BREAK))
 
@@ -202,18 +215,19 @@ def is_opposed(claim: str, sentences: Iterable[str]) -> bool:
 
 def has_side(term: str) -> bool:
     """Return whether a term has an opposite, such as more and less."""
-    return term in _sides()
+    return term in _sides() or (not term.isascii() and not frozenset("".join(_TURNING.split())).isdisjoint(term))
 
 
 def is_turned(claim: str, sentences: Sequence[str]) -> bool:
     """Return whether what comes nearest to a clause of the claim has an opposite in the place of a word, or says that
-    the other does it: in nearly the same words, and nothing as near says the same.
+    the other does it: and nothing as near says the same.
     """
-    held = [_terms(part) for sentence in sentences for part in {sentence, *clauses_of(sentence)}]
+    held = [_terms(_figured(part)) for sentence in sentences for part in {sentence, *clauses_of(sentence)}]
     verbs = _links() | {stem(match[0]) for match in _VERB.finditer(claim)}
-    verbs |= {word for word in _terms(claim).words if not word.isascii() and _is_content(word)}
+    verbs |= _sides().keys() - _ways().keys()
+    verbs |= {match[1] for text in (claim, *sentences) for match in _CHINESE_VERB.finditer(to_simplified(text))}
     for clause in (claim, *clauses_of(claim)):
-        claimed = _terms(clause)
+        claimed = _terms(_figured(clause))
         subject = _subject(claimed)
         if len(subject) < _MIN_SUBJECT:
             continue
@@ -226,9 +240,16 @@ def is_turned(claim: str, sentences: Sequence[str]) -> bool:
         best = max((rank for rank, _ in near), default=0.0)
         if near and all(_is_contrary(claimed, each, verbs) for rank, each in near if rank >= _AS_NEAR * best):
             return True
-    claimed = _terms(claim)
-    turned = _turned_in(claimed, [_terms(sentence) for sentence in sentences])
-    return turned is not None and _is_contrary(claimed, turned, verbs)
+    return False
+
+
+def _figured(text: str) -> str:
+    """Return the text with its quantities in digits."""
+    plain = without_idle_space(text)
+    for amount in reversed(amounts_of(text)):
+        value, unit = amount.values[0]
+        plain = f"{plain[: amount.start]} {value:g} {unit} {plain[amount.end :]}"
+    return plain
 
 
 def _subject(terms: Terms) -> frozenset[str]:
@@ -248,7 +269,7 @@ def _is_contrary(claimed: Terms, held: Terms, verbs: frozenset[str]) -> bool:
 def _turned_in(claimed: Terms, held: Sequence[Terms]) -> Terms | None:
     """Return where an opposite stands among the words that a word of the claim stands among, and none like it does."""
     for at, word in enumerate(claimed.words):
-        around = _around(claimed.words, at) if word in _sides() else frozenset[str]()
+        around = _around(claimed.words, at) if has_side(word) else frozenset[str]()
         found: list[tuple[float, bool, Terms]] = []
         for each in held if around else ():
             others = [other for other in claimed.words if other != word and other not in each.words]
@@ -258,7 +279,10 @@ def _turned_in(claimed: Terms, held: Sequence[Terms]) -> Terms | None:
                 # What another word of the claim agrees with is no opposite of this one.
                 is_told = other in claimed.words or any(_relation(one, other) > 0 for one in others)
                 if relation and (is_same or not is_told):
-                    share = len(around & _around(each.words, place)) / len(around)
+                    there = _around(each.words, place)
+                    shared = around & there
+                    least = _MIN_SUBJECT + any(not term.isascii() for term in shared)
+                    share = 2 * len(shared) / (len(around) + len(there)) if len(shared) >= least else 0.0
                     found.append((share, is_same, each))
         share, is_same, best = max(found, key=lambda each: each[:2], default=(0.0, True, claimed))
         if share >= _SAME_PLACE and not is_same:
@@ -267,11 +291,11 @@ def _turned_in(claimed: Terms, held: Sequence[Terms]) -> Terms | None:
 
 
 def _around(words: Sequence[str], at: int) -> frozenset[str]:
-    """Return the few words of the subject that stand beside a place in its clause, in Chinese their characters."""
+    """Return the words of the subject that stand beside a place in its clause, in Chinese their characters."""
     found = set[str]()
     for part in (words[at + 1 :], words[at - 1 :: -1] if at else ()):
         clause = takewhile(_BREAK.__ne__, part)
-        beside = (word for word in clause if _is_content(word) and word not in _sides() and not word[0].isdigit())
+        beside = (word for word in clause if _is_content(word) and not has_side(word))
         found |= letters_of(islice(beside, _PLACE_REACH))
     return frozenset(found.difference(words[at]))
 
@@ -327,7 +351,14 @@ def _relation(one: str, other: str) -> int:
         return 1
     sides = _sides()
     pairs = product(sides.get(one, ()), sides.get(other, ()))
-    return next((1 if a == b else -1 for (m, a), (n, b) in pairs if m == n), 0)
+    found = next((1 if a == b else -1 for (m, a), (n, b) in pairs if m == n), 0)
+    changed = [{a, b} for a, b in zip(one, other, strict=False) if a != b] if not found and not one.isascii() else ()
+    return -1 if len(one) == len(other) > len(changed) == 1 and changed[0] in _turning() else found
+
+
+@lru_cache(maxsize=1)
+def _turning() -> list[set[str]]:
+    return [set(pair) for pair in _TURNING.split()]
 
 
 def _has_opposite(claimed: Terms, near: Sequence[Terms]) -> bool:
