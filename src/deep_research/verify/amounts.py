@@ -27,7 +27,7 @@ from deep_research.verify.particulars import HEDGE, figures_of, split_figures, w
 _SHARE_POINTS, _SHARE_PART, _ORDER_REACH = 2.0, 0.06, 20
 _COUNTED_CHARS = 40
 # "Two-dimensional" may stand for "2D", and "Palisade 5" for version 5: they name a thing and count nothing.
-_NAMING_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?![\d.,]*\d)")
+_NAMING_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?=-?[A-Za-z])|(?<=[A-Za-z] )\d{1,3}(?= [a-z])")
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 # A numeral of Chinese without a known measure may count, and may be part of a name or an idiom: 七连胜, 三明治.
 NAMING = "numeral"
@@ -43,8 +43,6 @@ _HEDGE_CHARS = 12
 _ONE_PERIOD = re.compile(r"\ban?\s(year|month|week|day|hour)\b", re.IGNORECASE)
 # How far a share may be from the one that two figures make, in digits and in words.
 _EXACT, _WORDED = 0.05, 0.5
-# So many words must speak for it that a figure is another's.
-_MISPLACED_WORDS, _MISPLACED_LETTERS = 2, 3
 _ROUGHLY = re.compile(rf"{HEDGE.pattern}|\b(?:over|under|less|more|fewer|close to)\b|不到|不足|逾|多", re.IGNORECASE)
 # Words that say of a whole, or of the larger part of it, what "most" says too.
 _MOSTLY = re.compile(
@@ -275,34 +273,6 @@ def digits_of(raw: str) -> float | None:
     return float(match[0].replace(",", "")) if match else None
 
 
-def misplaced_amount(text: str, near: Sequence[str]) -> str:
-    """Return an amount that the source gives only of another thing, where it has another amount of this thing, or ""."""
-    own, theirs = _places(text), [_places(told) for told in near]
-    # "22,000 of the 61,000 tonnes" leaves out a unit.
-    told = {value for place in own for value in (place.amount[0], digits_of(place.raw)) if value is not None}
-    for place in own if theirs else ():
-        # Sentences apart, a unit is no sign that the same thing is measured; what is counted is.
-        is_unit = place.kind == place.amount[1]
-        pools = theirs if is_unit else [[each for places in theirs for each in places]]
-        found = [
-            any(_fits_only(place, held, other) for other in pool if told.isdisjoint((other.amount[0], digits_of(other.raw))))
-            for pool in pools
-            for held in pool
-            if held.amount[0] == place.amount[0]
-        ]
-        if place.kind and found and all(found):
-            return place.raw
-    return ""
-
-
-def _fits_only(own: "_Place", held: "_Place", rival: "_Place") -> bool:
-    said, here, there = (place.before | place.behind for place in (own, held, rival))
-    meant = said & (there - here)
-    least = _MISPLACED_WORDS if all(map(str.isascii, meant)) else _MISPLACED_LETTERS
-    is_kept = own.before & (held.before - rival.before) or own.behind & (held.behind - rival.behind)
-    return own.kind == rival.kind and len(meant) >= least and not is_kept and not said & (here - there)
-
-
 def exchanged_amount(text: str, near: Sequence[str]) -> str:
     """Return an amount that a source gives for what the text gives another for, and the other way round, or ""."""
     own = _places(text)
@@ -322,7 +292,6 @@ class _Place(NamedTuple):
     """An amount and the words before and behind it, up to the next amount or the end of its clause."""
 
     amount: tuple[float, str]
-    kind: str
     raw: str
     before: frozenset[str]
     behind: frozenset[str]
@@ -337,9 +306,7 @@ def _places(text: str) -> list[_Place]:
         first = max(edge for edge in (*ends, *(each.end for each in amounts)) if edge <= amount.start)
         last = min(edge for edge in (*ends, *(each.start for each in amounts)) if edge >= amount.end)
         before, behind = (_said(part) for part in (plain[first : amount.start], plain[amount.end : last]))
-        value, unit = in_base_unit(*amount.values[0])
-        kind = unit.removeprefix(NAMING) or _counted(plain[:last], amount)
-        found.append(_Place((value, unit), kind, amount.raw, before, behind))
+        found.append(_Place(in_base_unit(*amount.values[0]), amount.raw, before, behind))
     return found
 
 

@@ -24,7 +24,6 @@ from deep_research.verify.amounts import (
     is_one_step,
     is_part,
     is_rounding,
-    misplaced_amount,
     rivals,
 )
 from deep_research.verify.calculation import objection_to
@@ -138,7 +137,8 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
         if is_derived:
             continue
         # "The two totals differ", citing both or more, counts what it brings together: a judge sees whether rightly.
-        is_free = value == 1 or (unit == NAMING and value <= _COUNTED) or (not in_digits and not unit and 1 < value <= len(cited))
+        is_free = value == 1 or (unit == NAMING and value <= _COUNTED)
+        is_free |= not in_digits and not unit and 1 < value <= len(cited)
         # A report rounds, reckons with dates and takes shares of its own.
         is_rough = bool(unit) or value > _COUNTED
         is_free |= not (in_digits or claim.is_exact or unit in (ORDER, MOST, TIMES)) and is_rough
@@ -154,8 +154,7 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
         is_sum = in_digits and len([other for other in others if other.values[0][1] == unit or unit == "%"]) > 1
         return Objection("sum" if is_sum and not claim.is_exact else "number", amount.raw.strip(), is_contrary)
     around = [each.around for each in near] if not claim.is_row else []
-    apart = [each.text for each in near] if not (claim.is_row or claim.is_own) else []
-    exchanged = exchanged_amount(text, around) or misplaced_amount(text, apart)
+    exchanged = exchanged_amount(text, around)
     return Objection("number", exchanged, is_contrary=True) if exchanged else None
 
 

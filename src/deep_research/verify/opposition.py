@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from deep_research.text.analyzer import analyze, content_terms, stem
 from deep_research.text.folding import to_simplified
-from deep_research.verify.amounts import amounts_of
+from deep_research.verify.amounts import NAMING, amounts_of
 from deep_research.verify.clauses import clauses_of, letters_of
 from deep_research.verify.particulars import NEGATION_WORD, spell_negations, without_idle_space
 
@@ -126,7 +126,12 @@ _OPPOSITES = """
     胜利 成功 战胜 击败 打败 获胜 / 失败 输给 负于 败给 不敌
 """
 # Characters that turn a pair which is the same otherwise: 饭前 and 饭后, 东门 and 西门, 进口 and 出口.
-_TURNING = "前后 东西 南北 左右 上下 内外 增减 升降 涨跌 高低 多少 大小 长短 快慢 早晚 买卖 进出 胜负 赢输 男女 加减"
+_TURNING = frozenset(
+    map(
+        frozenset,
+        "前后 东西 南北 左右 上下 内外 增减 升降 涨跌 高低 多少 大小 长短 快慢 早晚 买卖 进出 胜负 赢输 男女 加减".split(),
+    )
+)
 # Between two sides these say which does what to which, or which is more.
 _LINKS = """
     than cause lead result induce inhibit activate promote reduce increase decrease regulate prevent block suppress
@@ -147,7 +152,7 @@ _CLAUSE_DISTANCE = 6
 # A word that stands where its opposite stood is taken for it by this much, and not where hardly anything is shared.
 _SAME_WORD, _FAINT = 1.5, 0.01
 # Of what the sentence that shares most with a claim shares, what others must share to be considered beside it.
-_RELEVANT, _CONSIDERED, _CONSIDERED_DENYING = 0.8, 0.5, 0.4
+_RELEVANT, _CONSIDERED_DENYING = 0.8, 0.4
 # In the passive, who does something comes last.
 _AGENT, _PASSIVE = "by", frozenset("被由是")
 # 是 only does so in 是…的.
@@ -209,13 +214,12 @@ def is_opposed(claim: str, sentences: Iterable[str]) -> bool:
     pieces = (held for sentence in sentences for held in _pieces(_terms(sentence)))
     shares = ((held, len(subject.intersection(held.words)) / max(1, len(subject))) for held in pieces)
     near = [held._replace(share=share) for held, share in shares if share]
-    checks = (_is_denied, _has_opposite, _is_reversed)
-    return bool(near) and any(check(claimed, near) for check in checks)
+    return bool(near) and (_is_denied(claimed, near) or _has_opposite(claimed, near))
 
 
 def has_side(term: str) -> bool:
     """Return whether a term has an opposite, such as more and less."""
-    return term in _sides() or (not term.isascii() and not frozenset("".join(_TURNING.split())).isdisjoint(term))
+    return term in _sides() or any(not pair.isdisjoint(term) for pair in _TURNING)
 
 
 def is_turned(claim: str, sentences: Sequence[str]) -> bool:
@@ -233,8 +237,8 @@ def is_turned(claim: str, sentences: Sequence[str]) -> bool:
             continue
         near = []
         for each in held:
-            shared, theirs = subject & (own := _subject(each)), own
-            share, alike = len(shared) / len(subject), len(shared) / len(subject | theirs)
+            shared = len(subject & (theirs := _subject(each)))
+            share, alike = shared / len(subject), shared / len(subject | theirs)
             if share >= _SAME_SUBJECT and alike >= _SAME_CLAUSE:
                 near.append((share + alike, each))
         best = max((rank for rank, _ in near), default=0.0)
@@ -248,7 +252,8 @@ def _figured(text: str) -> str:
     plain = without_idle_space(text)
     for amount in reversed(amounts_of(text)):
         value, unit = amount.values[0]
-        plain = f"{plain[: amount.start]} {value:g} {unit} {plain[amount.end :]}"
+        if unit != NAMING:
+            plain = f"{plain[: amount.start]} {value:g} {unit} {plain[amount.end :]}"
     return plain
 
 
@@ -351,14 +356,8 @@ def _relation(one: str, other: str) -> int:
         return 1
     sides = _sides()
     pairs = product(sides.get(one, ()), sides.get(other, ()))
-    found = next((1 if a == b else -1 for (m, a), (n, b) in pairs if m == n), 0)
-    changed = [{a, b} for a, b in zip(one, other, strict=False) if a != b] if not found and not one.isascii() else ()
-    return -1 if len(one) == len(other) > len(changed) == 1 and changed[0] in _turning() else found
-
-
-@lru_cache(maxsize=1)
-def _turning() -> list[set[str]]:
-    return [set(pair) for pair in _TURNING.split()]
+    turn = -1 if frozenset(one) ^ frozenset(other) in _TURNING else 0
+    return next((1 if a == b else -1 for (m, a), (n, b) in pairs if m == n), turn)
 
 
 def _has_opposite(claimed: Terms, near: Sequence[Terms]) -> bool:
@@ -418,28 +417,6 @@ def _always(held: Terms, word: str) -> bool:
     return bool(denials) and all(denials)
 
 
-def _is_reversed(claimed: Terms, near: Sequence[Terms]) -> bool:
-    """Return whether what does something to another comes after it in all sentences that hold much of both."""
-    most = max(held.share for held in near)
-    considered = [held.words for held in near if held.share >= _CONSIDERED * most]
-    found: list[tuple[float, bool]] = []
-    for at, word in enumerate(claimed.words):
-        if word in _links():
-            left, right = _parts(claimed.words, at)
-            # Where another word links the two, an agent that is named may stand on either side.
-            for words in (each for each in considered if word in each or _AGENT not in each):
-                is_turned = _is_passive(claimed.words, word) != _is_passive(words, word)
-                first, second = (right, left) if is_turned else (left, right)
-                before = [place for place, each in enumerate(words) if each in first]
-                after = [place for place, each in enumerate(words) if each in second]
-                if before and after:
-                    share = min(len(side.intersection(words)) / len(side) for side in (first, second))
-                    pairs = [one < other for one, other in product(before, after)]
-                    found.append((share, 2 * sum(pairs) >= len(pairs)))
-    full = max((share for share, _ in found), default=0.0)
-    return bool(full) and not any(in_order for share, in_order in found if share >= _CONSIDERED * full)
-
-
 def _is_passive(words: Sequence[str], link: str) -> bool:
     """Return whether who does something is named after it; "reduced by 12 per cent" names nobody."""
     for place in (place for place, word in enumerate(words) if word == link):
@@ -448,15 +425,6 @@ def _is_passive(words: Sequence[str], link: str) -> bool:
         if any(word == _AGENT and not after[:1].isdigit() for word, after in pairwise([*reach, ""])):
             return True
     return False
-
-
-def _parts(words: Sequence[str], at: int) -> tuple[set[str], set[str]]:
-    """Return the terms on the two sides of a word: those of its clause, or all where there are none."""
-    start = max((place for place in range(at) if words[place] == _BREAK), default=0)
-    end = next((place for place in range(at, len(words)) if words[place] == _BREAK), len(words))
-    left = _named(words[start:at]) or _named(words[:at])
-    right = _named(words[at + 1 : end]) or _named(words[at + 1 :])
-    return left - right, right - left
 
 
 def _named(words: Sequence[str]) -> set[str]:
