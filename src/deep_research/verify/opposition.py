@@ -129,7 +129,7 @@ _OPPOSITES = """
 _TURNING = frozenset(
     map(
         frozenset,
-        "前后 东西 南北 左右 上下 内外 增减 升降 涨跌 高低 多少 大小 长短 快慢 早晚 买卖 进出 胜负 赢输 男女 加减".split(),
+        "前后 东西 南北 左右 上下 内外 增减 升降 涨跌 高低 多少 大小 长短 快慢 早晚 买卖 进出 胜负 赢输 加减".split(),
     )
 )
 # Between two sides these say which does what to which, or which is more.
