@@ -84,16 +84,8 @@ def _is_in(amount: Worded, text: str) -> bool:
     held += [other.values for other in split_figures(text)[1]]
     held += [((share, SHARE),) for share in implied_shares(text)]
     held += [((1.0, period[1].lower()),) for period in _ONE_PERIOD.finditer(text)]
-    if unit == SHARE and any(each.unit == SHARE for each in figures):
-        # "A rise of 4.5 per cent; they had demanded seven."
-        plain = without_idle_space(text)
-        elided = (each for each in amounts_of(text) if not plain[each.end :].strip()[:1].isalnum())
-        held += [((each.values[0][0], SHARE),) for each in elided if not each.values[0][1]]
     if unit not in (SHARE, TIMES, ORDER, MOST):
-        in_units = {at for each in figures if each.unit for at in range(each.start, each.end)}
-        named = _NAMING_NUMBER.finditer(without_idle_space(text))
-        bare = spelled_numbers(text) | implied_numbers(text)
-        bare |= {float(match[0]) for match in named if match.start() not in in_units}
+        bare = spelled_numbers(text) | implied_numbers(text) | set(map(float, _NAMING_NUMBER.findall(text)))
         held += [((number, ""),) for number in bare]
     own = ((abs(value), unit), *amount.values[1:])
     return any(_are_equal(own, other) for other in held)

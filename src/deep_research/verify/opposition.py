@@ -152,7 +152,7 @@ _CLAUSE_DISTANCE = 6
 # A word that stands where its opposite stood is taken for it by this much, and not where hardly anything is shared.
 _SAME_WORD, _FAINT = 1.5, 0.01
 # Of what the sentence that shares most with a claim shares, what others must share to be considered beside it.
-_RELEVANT, _CONSIDERED_DENYING = 0.8, 0.4
+_RELEVANT, _CONSIDERED, _CONSIDERED_DENYING = 0.8, 0.5, 0.4
 # In the passive, who does something comes last.
 _AGENT, _PASSIVE = "by", frozenset("被由是")
 # 是 only does so in 是…的.
@@ -214,7 +214,7 @@ def is_opposed(claim: str, sentences: Iterable[str]) -> bool:
     pieces = (held for sentence in sentences for held in _pieces(_terms(sentence)))
     shares = ((held, len(subject.intersection(held.words)) / max(1, len(subject))) for held in pieces)
     near = [held._replace(share=share) for held, share in shares if share]
-    return bool(near) and (_is_denied(claimed, near) or _has_opposite(claimed, near))
+    return bool(near) and any(check(claimed, near) for check in (_is_denied, _has_opposite, _is_reversed))
 
 
 def has_side(term: str) -> bool:
@@ -417,6 +417,28 @@ def _always(held: Terms, word: str) -> bool:
     return bool(denials) and all(denials)
 
 
+def _is_reversed(claimed: Terms, near: Sequence[Terms]) -> bool:
+    """Return whether what does something to another comes after it in all sentences that hold much of both."""
+    most = max(held.share for held in near)
+    considered = [held.words for held in near if held.share >= _CONSIDERED * most]
+    found: list[tuple[float, bool]] = []
+    for at, word in enumerate(claimed.words):
+        if word in _links():
+            left, right = _parts(claimed.words, at)
+            # Where another word links the two, an agent that is named may stand on either side.
+            for words in (each for each in considered if word in each or _AGENT not in each):
+                is_turned = _is_passive(claimed.words, word) != _is_passive(words, word)
+                first, second = (right, left) if is_turned else (left, right)
+                before = [place for place, each in enumerate(words) if each in first]
+                after = [place for place, each in enumerate(words) if each in second]
+                if before and after:
+                    share = min(len(side.intersection(words)) / len(side) for side in (first, second))
+                    pairs = [one < other for one, other in product(before, after)]
+                    found.append((share, 2 * sum(pairs) >= len(pairs)))
+    full = max((share for share, _ in found), default=0.0)
+    return bool(full) and not any(in_order for share, in_order in found if share >= _CONSIDERED * full)
+
+
 def _is_passive(words: Sequence[str], link: str) -> bool:
     """Return whether who does something is named after it; "reduced by 12 per cent" names nobody."""
     for place in (place for place, word in enumerate(words) if word == link):
@@ -425,6 +447,15 @@ def _is_passive(words: Sequence[str], link: str) -> bool:
         if any(word == _AGENT and not after[:1].isdigit() for word, after in pairwise([*reach, ""])):
             return True
     return False
+
+
+def _parts(words: Sequence[str], at: int) -> tuple[set[str], set[str]]:
+    """Return the terms on the two sides of a word: those of its clause, or all where there are none."""
+    start = max((place for place in range(at) if words[place] == _BREAK), default=0)
+    end = next((place for place in range(at, len(words)) if words[place] == _BREAK), len(words))
+    left = _named(words[start:at]) or _named(words[:at])
+    right = _named(words[at + 1 : end]) or _named(words[at + 1 :])
+    return left - right, right - left
 
 
 def _named(words: Sequence[str]) -> set[str]:
