@@ -41,8 +41,6 @@ _ABOUT = 0.4
 _HEDGE_CHARS = 12
 # "A year earlier" is twelve months before.
 _ONE_PERIOD = re.compile(r"\ban?\s(year|month|week|day|hour)\b", re.IGNORECASE)
-# How far a share may be from the one that two figures make, in digits and in words.
-_EXACT, _WORDED = 0.05, 0.5
 _ROUGHLY = re.compile(rf"{HEDGE.pattern}|\b(?:over|under|less|more|fewer|close to)\b|不到|不足|逾|多", re.IGNORECASE)
 # Words that say of a whole, or of the larger part of it, what "most" says too.
 _MOSTLY = re.compile(
@@ -206,24 +204,6 @@ def is_computed(figure: Worded, others: Sequence[Worded], before: str, near: Seq
             results += [abs(a - b) for a, b in combinations(values, 2)] + [a + b for a, b in combinations(values, 2)]
         if any(_rounds_to(result, figure) for result in results):
             return True
-    return False
-
-
-def is_one_step(amount: Worded, near: Sequence[Near]) -> bool:
-    """Return whether a sentence has two quantities of one kind whose share, growth, sum or difference this one is."""
-    value, unit = in_base_unit(*amount.values[0])
-    for each in near:
-        held = [in_base_unit(*other.values[0]) for other in amounts_of(each.text)]
-        for (a, kind), (b, other_kind) in permutations(held, 2):
-            if kind != other_kind or not b:
-                continue
-            if unit in (SHARE, TIMES) and kind != SHARE:
-                wanted = value if unit == SHARE else 100 * value
-                reach = _EXACT if any(map(str.isdecimal, amount.raw)) else _WORDED
-                if any(abs(100 * abs(made) / b - wanted) <= reach for made in (a, a - b)):
-                    return True
-            elif kind == unit and value in (a + b, a - b):
-                return True
     return False
 
 
