@@ -53,7 +53,8 @@ def test_quoted_and_trimmed_sentences_stand_where_their_verdicts_say(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("said", "forged"), [("The plant cost 5 million.", "The plant cost 7 million."), ("该厂投资5亿元。", "该厂投资6亿元。")]
+    ("said", "forged"),
+    [("The plant cost 5 million.", "The plant cost 7 million."), ("该厂投资5亿元。", "该厂投资6亿元。")],
 )
 def test_a_forged_figure_is_found_in_a_sentence_that_a_judge_let_pass(tmp_path, said, forged):
     path = ship(tmp_path, [said], reason="judged")
