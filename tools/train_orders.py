@@ -202,9 +202,10 @@ def gathered(data: Path, measured: Sequence[str], *, with_hard: bool = True) -> 
 def joined(table: Table, examples: Sequence[Example], texts: Sequence[str]) -> tuple[Table, list[Example]]:
     """Return examples with attacks beside them."""
     more = table_of(texts)
-    both = (np.concatenate(pair) for pair in zip(table[:2], more[:2], strict=True))
+    places = np.concatenate([table.places, more.places])
+    values = np.concatenate([table.values, more.values])
     begins = np.concatenate([table.begins, more.begins + len(table.places)])
-    return Table(*both, begins), [*examples, *(Example(text, 1, ATTACK) for text in texts)]
+    return Table(places, values, begins), [*examples, *(Example(text, 1, ATTACK) for text in texts)]
 
 
 def measured_texts(families: Mapping[str, Sequence[str]]) -> list[str]:

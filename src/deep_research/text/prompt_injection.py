@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from itertools import pairwise
+from math import sqrt
 from typing import NamedTuple
 from zlib import crc32
 
@@ -78,10 +79,10 @@ def is_order(sentence: str, weights: Weights) -> bool:
     tokens = tokens_of(sentence)
     words, values = set(tokens), weights.values
     # A look at the single words spares most sentences the rest.
-    if sum([values[place(word)] for word in words]) < weights.gate * len(words) ** 0.5:
+    if sum([values[place(word)] for word in words]) < weights.gate * sqrt(len(words)):
         return False
     held = features(tokens)
-    return sum([values[place(feature)] for feature in held]) > weights.least * len(held) ** 0.5
+    return sum([values[place(feature)] for feature in held]) > weights.least * sqrt(len(held))
 
 
 def tokens_of(sentence: str) -> list[str]:
