@@ -121,6 +121,9 @@ def test_braces_in_a_value_stay_as_they_are():
         # Names of other languages do not change how a question is asked.
         ("Who is Oscar de la Renta?", "en"),
         ("Los Angeles and La Jolla housing prices", "en"),
+        # One word of another language may stand in an English question; a model sees which it is.
+        ("Disney plus price", "und"),
+        ("wat tyler revolt", "und"),
         ("US 关税", "zh-Hans"),
         ("", "en"),
         ("42 + 1?", "en"),

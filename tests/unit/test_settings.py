@@ -86,6 +86,8 @@ def test_an_allowed_host_that_can_never_match_is_named_with_its_source_and_the_r
     settings = load_settings()
     assert settings.allowed_hosts == ("wiki.corp:8080", "xn--u2uy07c.corp")
     assert settings.with_changes(depth="quick").allowed_hosts == settings.allowed_hosts
+    monkeypatch.setenv("DEEP_RESEARCH_MAIL_RECIPIENTS", "me@example.org, @example.net")
+    assert load_settings().mail_recipients == ("me@example.org", "@example.net")
 
 
 def test_flag_of_none_is_not_given(monkeypatch):

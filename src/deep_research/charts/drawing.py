@@ -87,6 +87,8 @@ class Drawer:
             return read
 
     def _stop(self) -> None:
+        # Whoever draws next starts another process.
+        self._end = None
         self._ending = asyncio.create_task(self._end_process())
 
     async def close(self) -> None:

@@ -20,7 +20,7 @@ EXIT_FAILED = 70
 EXIT_INTERRUPTED = 130
 
 # Module and help of every command but `ask`; the module has a function or a group of the command's name.
-_ELSEWHERE = {
+_COMMANDS = {
     "serve": ("serve", "Serve the page and the interfaces on this machine."),
     "worker": ("worker", "Work on the runs of servers that share a PostgreSQL with this machine."),
     "mcp": ("mcp", "Serve other agents over the Model Context Protocol, on standard input and output."),
@@ -58,7 +58,7 @@ _ELSEWHERE = {
     "users": ("users", "Accounts of the server: add, list, remove, password, limits, token, revoke, log."),
 }
 # The parameters of `ask` that say where its question comes from and its answer goes; the others are options of a run.
-_OF_THE_SHELL = {"question", "query", "output", "deep_research", "as_json", "events", "quiet", "verbose"}
+_NOT_OPTIONS_OF_A_RUN = {"question", "query", "output", "deep_research", "as_json", "events", "quiet", "verbose"}
 
 app = typer.Typer(
     name="deep-research",
@@ -68,13 +68,13 @@ app = typer.Typer(
 )
 
 
-class Elsewhere(TyperCommand):
+class LazyCommand(TyperCommand):
     """A command or a group in a module of its own, imported when it is called, so that `--help` stays quick."""
 
     def loaded(self) -> Any:  # A command of Click, which Typer has inside or beside it, as its version has it.
         """Import the command with its options."""
         assert self.name is not None
-        module, about = _ELSEWHERE[self.name]
+        module, about = _COMMANDS[self.name]
         found = getattr(import_module(f"deep_research.cli.{module}"), self.name)
         alone = typer.Typer(rich_markup_mode=None)
         if isinstance(found, typer.Typer):
@@ -162,15 +162,15 @@ def ask(
     verbose: Verbose = False,
 ) -> int:
     """Research a question and print its report."""
-    options = {name: value for name, value in locals().items() if name not in _OF_THE_SHELL}
+    options = {name: value for name, value in locals().items() if name not in _NOT_OPTIONS_OF_A_RUN}
     from deep_research.cli.research import ask_question, output_of
 
     where = output_of(as_json, events, quiet, verbose, output)
     return ask_question([query] if query is not None else question or [], options=options, output=where)
 
 
-for _name, (_, _about) in _ELSEWHERE.items():
-    app.command(_name, cls=Elsewhere, help=_about)(lambda: None)
+for _name, (_, _about) in _COMMANDS.items():
+    app.command(_name, cls=LazyCommand, help=_about)(lambda: None)
 
 
 @app.callback(invoke_without_command=True)
@@ -210,7 +210,7 @@ def _with_command(arguments: list[str]) -> list[str]:
     known = (*get_group(app).commands, "--help", "--version", "--install-completion", "--show-completion")
     if arguments and arguments[0] in known:
         return arguments
-    if meant := command_meant(arguments, _commands_inside):
+    if meant := command_meant(arguments, list(get_group(app).commands), _commands_inside):
         from deep_research.errors import UsageError
 
         raise UsageError(
@@ -219,10 +219,9 @@ def _with_command(arguments: list[str]) -> list[str]:
     return ["ask", *arguments]
 
 
-def _commands_inside() -> dict[str, list[str]]:
-    commands = get_group(app).commands
-    loaded = {name: each.loaded() if isinstance(each, Elsewhere) else each for name, each in commands.items()}
-    return {name: list(getattr(command, "commands", ())) for name, command in loaded.items()}
+def _commands_inside(name: str) -> list[str]:
+    command = get_group(app).commands[name]
+    return list(getattr(command.loaded() if isinstance(command, LazyCommand) else command, "commands", ()))
 
 
 def _explained(exc: Exception) -> int:

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from itertools import takewhile
 
@@ -12,24 +12,23 @@ _ALIKE_BEFORE_QUOTES = 0.6
 _RUN_ID = re.compile(r"[0-9a-f]{4,32}")
 
 
-def command_meant(arguments: Sequence[str], commands_inside: Callable[[], Mapping[str, Sequence[str]]]) -> str:
+def command_meant(arguments: Sequence[str], commands: Sequence[str], inside: Callable[[str], Sequence[str]]) -> str:
     """Return what was typed with the nearest command in it, or "" where it reads like a question.
 
-    `commands_inside` returns the commands with those inside each; it is not called for a question in quotes. One word
-    is compared with all of them; of several, the second must fit the first too: "source list" is a slip, "source of
-    the Nile" is not.
+    `inside` returns the commands inside one. One word is compared with all of them; of several, the second must fit the
+    first too: "source list" is a slip, "source of the Nile" is not.
     """
     words = list(takewhile(lambda word: not word.startswith("-"), arguments))
     if not words or " " in words[0]:
         return ""
-    commands = commands_inside()
-    inner = {f"{group} {name}": name for group, names in commands.items() for name in names}
     first, second = words[0].lower(), words[1].lower() if len(words) > 1 else ""
     if " " in second:
         return _corrected(arguments, 1, _nearest(first, ["ask"], _ALIKE_BEFORE_QUOTES))
     if second and not _RUN_ID.fullmatch(second):
-        return _corrected(arguments, 2, _nearest(first, commands) and _nearest(f"{first} {second}", inner))
-    own = next((whole for whole, name in inner.items() if name == first), "")
+        group = _nearest(first, commands)
+        inner = [f"{group} {name}" for name in inside(group)] if group else []
+        return _corrected(arguments, 2, _nearest(f"{first} {second}", inner))
+    own = next((f"{group} {first}" for group in commands if first in inside(group)), "")
     return _corrected(arguments, 1, own or _nearest(first, [*commands, "--help", "--version"]))
 
 

@@ -356,7 +356,7 @@ def _set_up(document: Document, contents: Contents) -> None:
     quoted.paragraph_format.left_indent = Cm(0.6)
     normal: Any = document.styles["Normal"]
     normal.paragraph_format.line_spacing = 1.15
-    own = region if edition.language.startswith("zh") else edition.language.replace("en", "en-GB")
+    own = region if edition.language.startswith("zh") else {"en": "en-GB"}.get(edition.language, edition.language)
     normal.element.rPr.append(_element("lang", val=own, eastAsia=region, bidi="ar-SA"))
     _set_properties(document, contents)
     header: Element = section.header.paragraphs[0]._p

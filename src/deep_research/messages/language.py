@@ -41,7 +41,10 @@ def report_language(question: str, wanted: str | None = None) -> str:
     around_names = detect_language(_NAME.sub(" ", text))
     if around_names == "en" or not any(map(str.isalpha, text)):
         return "en"
-    return language if around_names == language != "other" else UNKNOWN
+    # One word alone may stand in an English question too: "Disney plus price".
+    words = [word for word in _LATIN_WORD.findall(text) if word.lower() in LATIN.get(language, ())]
+    is_told = len(words) > 1 or not text.isascii()
+    return language if is_told and around_names == language != "other" else UNKNOWN
 
 
 @cache
@@ -57,8 +60,11 @@ def language_tag(value: str) -> str:
 
 def language_name(tag: str) -> str:
     """Return what a language is called in English."""
-    own = {"zh-Hans": "Simplified Chinese (简体中文)", "zh-Hant": "Traditional Chinese (繁體中文)"}
-    own[UNKNOWN] = "the language of the question"
+    own = {
+        "zh-Hans": "Simplified Chinese (简体中文)",
+        "zh-Hant": "Traditional Chinese (繁體中文)",
+        UNKNOWN: "the language of the question",
+    }
     return own.get(tag) or str(locale_of(tag).english_name)
 
 

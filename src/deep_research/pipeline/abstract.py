@@ -21,7 +21,7 @@ def bounded(answer: Sequence[Paragraph]) -> tuple[Paragraphs, Paragraphs]:
     while 0 < count < len(answer) and joined[count - 1]:
         count -= 1
     first, *others = answer
-    if count or first.is_item:
+    if count or first.is_item or joined[:1] == [True]:
         return tuple(answer[: count or None]), tuple(answer[count or len(answer) :])
     room = _fitting(_lengths(first.sentences))
     # Each part stands by itself: it ends with a citation, and begins with what leans on nothing.

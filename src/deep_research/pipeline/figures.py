@@ -195,11 +195,13 @@ async def figure_files(
 
 async def pictures_of(citations: Citations, context: StageContext) -> tuple[Image, ...]:
     """Return the pictures of the cited sources, as they stand at the addresses that are cited."""
+    if not context.request.enable_citation_image or not citations.used:
+        return ()
     records = context.records
     rows = [row for row in await records.calls() if row.kind == "fetch" and row.state == "done"]
     fetched = [Snapshot.from_json(await records.answer(row)) for row in rows]
     pages, images = {page.address: page for page in fetched}, list[Image]()
-    for source in citations.used if context.request.enable_citation_image else ():
+    for source in citations.used:
         document, page = await records.document(source.document), pages.get(source.address)
         pictures, number = document.pictures, citations.number(source.document)
         if page and page.snapshot != document.snapshot:

@@ -12,8 +12,8 @@ GapKind = Literal["act", "model", "chain", "search", "page", "section", "query",
 
 # What a program says of its own insides: a trace of calls, the name of an exception, a path of this machine.
 _INTERNAL = re.compile(
-    r"\n|\bTraceback\b|\b\w*[a-z](?:Error|Exception)\b|\bunexpected \w+$|\[Errno"
-    r"|(?<![\w./:-])/(?:\w[\w.-]*/)+\w"
+    r"\n|\bTraceback\b|\b\w*[a-z](?:Error|Exception)\b|\bunexpected [A-Z]\w+$|\[Errno"
+    r"|(?<![\w./:-])/(?:home|root|usr|tmp|var|opt|etc|Users|private)/\w"
 )
 # An address or a name may hold such words.
 _NAMED = re.compile(r"https?://\S+|“[^”]*”|「[^」]*」")

@@ -62,10 +62,10 @@ def build_graph(machine: StateMachine) -> Graph:
     graph.add_edge("verify_topic", "intake")
     graph.add_edge("ask", "intake")
     graph.add_edge("plan", "confirm")
-    graph.add_conditional_edges("confirm", _intake_or_sections, ["intake", "section"])
+    graph.add_conditional_edges("confirm", _after_plan, ["intake", "section"])
     graph.add_edge("section", "supervise")
-    graph.add_conditional_edges("supervise", _thin_sections_or_texts, ["section", "refocus", "analyze"])
-    graph.add_conditional_edges("refocus", _intake_or_sections, ["section"])
+    graph.add_conditional_edges("supervise", _after_supervise, ["section", "refocus", "analyze"])
+    graph.add_conditional_edges("refocus", _after_plan, ["section"])
     graph.add_edge("analyze", "text")
     graph.add_edge("analyze", "chart")
     graph.add_edge(["text", "chart"], "write")
@@ -118,7 +118,7 @@ def _after_intake(state: State) -> str:
     return {"VERIFY_TOPIC": "verify_topic", "NEED_CLARIFICATION": "ask"}.get(action, "plan")
 
 
-def _intake_or_sections(state: State) -> str | list[Send]:
+def _after_plan(state: State) -> str | list[Send]:
     """Begin again where the user corrected the question when the plan was shown."""
     if state["is_corrected"]:
         return "intake"
@@ -147,7 +147,7 @@ def _section(state: State, number: int, grant: list[int], **known: Any) -> Send:
     return Send("section", given | known)
 
 
-def _thin_sections_or_texts(state: State) -> list[Send | str]:
+def _after_supervise(state: State) -> list[Send | str]:
     """Plan anew for other focuses, go on with sections that got unused queries of others, or write all there is."""
     if state["focus_wanted"]:
         return ["refocus"]

@@ -95,7 +95,7 @@ def looks_like_title(line: str) -> bool:
     return 0 < len(line) <= _MAX_TITLE_CHARS and not line.endswith(tuple(".。！？!?,，;；"))
 
 
-def names_file(title: str) -> bool:
+def is_no_title(title: str) -> bool:
     """Return whether a title is none: the name of a file, or what a program writes where it has none."""
     return bool(_NO_TITLE.fullmatch(title.strip()))
 

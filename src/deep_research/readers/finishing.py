@@ -2,7 +2,7 @@
 
 from pathlib import PurePath
 
-from deep_research.readers.blocks import names_file, one_line
+from deep_research.readers.blocks import is_no_title, one_line
 from deep_research.readers.port import Reading
 from deep_research.sources.document import Place
 from deep_research.text.cleaning import clean_with_offsets
@@ -25,7 +25,7 @@ def finished(reading: Reading, name: str) -> Reading:
 def _title(reading: Reading) -> str:
     """Return the title; the first heading where the title is only a file's name."""
     headings = (place.label for place in reading.places if place.kind == "heading" and place.label)
-    return next(headings, reading.title) if names_file(reading.title) else reading.title
+    return next(headings, reading.title) if is_no_title(reading.title) else reading.title
 
 
 def cleaned(reading: Reading) -> Reading:

@@ -11,7 +11,7 @@ from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage
 from pypdfium2 import raw as pdfium
 
 from deep_research.errors import SourceDamaged, SourceError, SourceProtected
-from deep_research.readers.blocks import BlockText, names_file
+from deep_research.readers.blocks import BlockText, is_no_title
 from deep_research.readers.grid import explains_columns, explanation, read_header
 from deep_research.readers.pdf_lines import join_lines, width_of, with_whole_characters
 from deep_research.readers.pdf_tables import PageTable, find_page_tables
@@ -44,7 +44,7 @@ def read(raw: bytes, name: str) -> Reading:
     text, places = _join_pages(_without_running_lines(pages))
     first_line = next((line for page in pages for line in page if isinstance(line, str)), "")
     title = metadata["Title"].strip()
-    if not title or names_file(title):
+    if not title or is_no_title(title):
         title = first_line if len(first_line) <= _MAX_TITLE_CHARS else ""
     warnings = [f"only the first {MAX_PAGES} of {page_count} pages were read"] if page_count > MAX_PAGES else []
     if empty := pages.count([]):

@@ -309,8 +309,8 @@ class Findings(Value):
     """Everything that was found, section by section; for an analysis, how well its main statements are backed.
 
     `contexts` are those of the evidence, by its id; `disputed` is what sources give different figures for;
-    `perspectives` is the analysis that was written before the report; `is_weighed` says that the question asks for one
-    and there is none, `words` how long the report should be, and `has_sandbox` that programs of a model can be run.
+    `perspectives` is the analysis that was written before the report; `lacks_analysis` says that the question asks for
+    one and there is none, `words` how long the report should be, and `has_sandbox` that programs of a model can be run.
     """
 
     brief: Brief
@@ -320,7 +320,7 @@ class Findings(Value):
     disputed: Paragraphs = ()
     contexts: dict[str, Context] = Field(default_factory=dict)
     perspectives: Paragraphs = ()
-    is_weighed: bool = False
+    lacks_analysis: bool = False
     words: int = 1_000
     has_sandbox: bool = False
 

@@ -95,7 +95,7 @@ class AccessMiddleware:
             return
         scope.setdefault("state", {}).update(connection=connection, identity=identity)
         sent = _CheckedSend(send, find if identity is not None else None)
-        user = identity.user if identity is not None else ""
+        user = identity.user if identity is not None else connection.address
         if self._under_way[user] >= MAX_AT_ONCE:
             detail = words_for(Request(scope))("fault.too_many_requests", count=MAX_AT_ONCE)
             await problem_response(HTTPStatus.TOO_MANY_REQUESTS, detail)(scope, receive, send)

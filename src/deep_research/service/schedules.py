@@ -132,8 +132,9 @@ class Schedules:
                 raise UsageError().with_message("fault.bad_webhook", reason=exc) from exc
         if new.email and not (self._settings.smtp_host and self._settings.smtp_from):
             raise UsageError().with_message("fault.no_mail")
-        domain = new.email[new.email.rfind("@") :]
-        if new.email and "admin" not in who.scopes and not {new.email, domain} & set(self._settings.mail_recipients):
+        allowed = {each.lower() for each in self._settings.mail_recipients}
+        address = new.email.lower()
+        if address and "admin" not in who.scopes and not {address, address[address.rfind("@") :]} & allowed:
             raise UsageError().with_message("fault.mail_refused", address=new.email)
         research = NewRun.model_validate(
             {name: getattr(new, name) for name in NewRun.model_fields}

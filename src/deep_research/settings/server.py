@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from deep_research.readers.port import MAX_FILE_BYTES
-from deep_research.settings.types import Hosts, Key, MailAddress
+from deep_research.settings.types import Hosts, Key, MailAddress, Names
 
 
 class ServerSettings(BaseModel, use_attribute_docstrings=True):
@@ -64,7 +64,7 @@ class ServerSettings(BaseModel, use_attribute_docstrings=True):
     """Account at the mail server; not set, none is used."""
     smtp_password: Key = None
     """Password of the account at the mail server."""
-    mail_recipients: tuple[str, ...] = ()
+    mail_recipients: Names = ()
     """Mail addresses, or domains as `@example.org`, that schedules of accounts without the scope admin may write to."""
     smtp_from: MailAddress | None = None
     """Mail address that notifications come from."""

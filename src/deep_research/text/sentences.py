@@ -30,7 +30,7 @@ _MAX_TITLE_CHARS = 80
 _LEADING = frozenset(
     """dr mr mrs ms prof st gen sen rep gov capt lt col sgt maj rev hon pres fig figs eq eqs sec ch chap vol vols pp p
     para art cf vs v viz e.g i.e eg ie approx ca no nos nr ref refs op cit ed eds trans dept univ jan feb mar apr jun
-    jul aug sep sept oct nov dec mt ft est resp incl excl tab ver z d u bzw mio mrd ggf inkl sog""".split()
+    jul aug sep sept oct nov dec mt ft est resp incl excl tab ver bzw mio mrd ggf inkl sog""".split()
 )
 # May end a sentence, if the next word looks like the beginning of one.
 _TRAILING = frozenset(
@@ -42,6 +42,8 @@ _STARTERS = frozenset(
     While As By For From To With After Before Although Because Since Such Some Many Most Both Each All No Not Our Their
     His Her What Why How Where Who According Over Under Between During Until Also Then Thus Therefore""".split()
 )
+# "z. B.", "d. h.", "u. a.": German abbreviations of two words.
+_OF_TWO_WORDS = re.compile(r"z\. B\.|d\. h\.|u\. a\.")
 _MAX_ORDINAL_DIGITS = 2
 # "am 1. März", "im 3. Quartal": an ordinal, as German writes it.
 _AFTER_ORDINAL = re.compile(
@@ -196,6 +198,8 @@ def _ends_sentence(text: str, begin: int, match: re.Match[str], end: int) -> boo
     before = _WORD_BEFORE.search(text, max(begin, match.start() - 24), match.start())
     last = before[0] if before else ""
     if begin >= match.start() - len(last) and _LIST_NUMBER.fullmatch(last):
+        return False
+    if _OF_TWO_WORDS.match(text, match.start() - len(last)):
         return False
     return _word_can_end(last, word, is_closed=bool(match["closed"]))
 

@@ -10,6 +10,7 @@ from deep_research.text.tables import Table, find_tables
 from deep_research.verify.quote import find_quote
 from deep_research.verify.row import check_row
 from deep_research.verify.shipped import Listing, ShippedSentence, ShippedVerdict, read_listing
+from deep_research.verify.veto import veto
 
 GetText = Callable[[str], str]
 
@@ -72,7 +73,7 @@ def _problem(
     if document.text[piece.start : piece.end] != piece.quote:
         return "the document does not hold the passage"
     if verdict.reason not in ("verbatim", "trimmed"):
-        return ""
+        return _objection(sentence, listing, read)
     if sentence.cells:
         return _row_problem(sentence, verdict, document)
     match = find_quote(sentence.text, document.text[verdict.start : verdict.end])
@@ -82,6 +83,23 @@ def _problem(
     if verdict.start not in starts or verdict.end not in ends:
         return "the document holds the words only as part of a sentence"
     return ""
+
+
+def _objection(sentence: ShippedSentence, listing: Listing, read: Callable[[str], _Stored | None]) -> str:
+    """Return why code refuses a sentence in the writer's own words, as it does before a judge may look.
+
+    What a clause adds is the judge's to see: the rule for it has changed, and may change again.
+    """
+    if sentence.kind != "finding" or sentence.cells:
+        return ""
+    passages = [listing.evidence[id_] for id_ in sentence.evidence if id_ in listing.evidence]
+    stored = [document.text for piece in passages if (document := read(piece.document))]
+    titles = [*stored, *(source.title for source in listing.sources.values())]
+    asked, language = (listing.edition.question, listing.edition.language) if listing.edition else ("", "en")
+    refused = veto(sentence, passages, titles=titles, asked=asked, language=language)
+    if refused is None or refused.reason.startswith("added"):
+        return ""
+    return f"the passages do not carry the sentence ({refused.reason})"
 
 
 def _row_problem(sentence: ShippedSentence, verdict: ShippedVerdict, document: _Stored) -> str:

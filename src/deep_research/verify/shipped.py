@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from deep_research.evidence.passage import Evidence
 from deep_research.messages.language import LANGUAGES
 from deep_research.messages.words import words_in
 from deep_research.report.citation import Source
@@ -258,14 +259,16 @@ class ShippedParagraph(_Shipped):
         return Caption(**dict(made), number=self.figure.number, figure=self.figure)
 
 
-class ShippedEvidence(_Shipped):
+class ShippedEvidence(Evidence):
     """A line of `evidence.jsonl`."""
 
-    id: str
-    document: str
+    model_config = _Shipped.model_config
+
     start: int = -1
     end: int = -1
     quote: str = ""
+    finding: str = ""
+    section: str = ""
     place: str | None = None
 
 
@@ -316,7 +319,7 @@ def read_listing(paragraphs_path: Path) -> Listing:
     )
 
 
-_Record = TypeVar("_Record", bound=_Shipped)
+_Record = TypeVar("_Record", bound=BaseModel)
 
 
 def _read_lines(path: Path, record: type[_Record], broken: list[str]) -> list[_Record]:

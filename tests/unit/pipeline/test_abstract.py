@@ -57,3 +57,4 @@ def test_a_list_is_not_torn_apart_and_takes_along_what_leads_to_it() -> None:
     assert bounded(items)[0] == items
     first, leading = told("Six harbours were deepened."), note("abstract", "These are:")
     assert bounded([first, leading, *items]) == ((first,), (leading, *items))
+    assert bounded([leading, *items]) == ((leading, *items), ())

@@ -126,3 +126,8 @@ def test_time_grows_with_the_text_not_with_its_square():
 def test_german_ordinals_and_abbreviations_end_no_sentence() -> None:
     first = "Am 1. März und im 3. Quartal kostete es z. B. 3 Mio. Euro bzw. mehr."
     assert sentences(f"{first} Das war viel.") == [first, "Das war viel."]
+
+
+@pytest.mark.parametrize("text", ["Patients lacked vitamin D. The trial ended.", "They chose option Z. We left it."])
+def test_a_single_letter_may_end_a_sentence(text):
+    assert len(sentences(text)) == 2

@@ -53,6 +53,20 @@ def test_quoted_and_trimmed_sentences_stand_where_their_verdicts_say(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("said", "forged"),
+    [("The plant cost 5 million.", "The plant cost 7 million."), ("该厂投资5亿元。", "该厂投资6亿元。")],
+)
+def test_a_forged_figure_is_found_in_a_sentence_that_a_judge_let_pass(tmp_path, said, forged):
+    path = ship(tmp_path, [said], reason="judged")
+    assert check_offsets(path, STORE.__getitem__) == []
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    lines[0]["sentences"][0]["text"] = lines[0]["text"] = forged
+    path.write_text(json.dumps(lines[0]), encoding="utf-8")
+    [problem] = check_offsets(path, STORE.__getitem__)
+    assert "the passages do not carry the sentence (number" in problem
+
+
+@pytest.mark.parametrize(
     ("changes", "problem"),
     [
         ({"start": 0}, "outside the passage"),

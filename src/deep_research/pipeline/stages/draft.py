@@ -30,7 +30,7 @@ async def draft(state: RunState) -> Update:
         more = {
             "strength": tuple(row for table in analysis.paragraphs for row in table.sentences),
             "perspectives": analysis.perspectives,
-            "is_weighed": "analysis" in given and not analysis.perspectives,
+            "lacks_analysis": "analysis" in given and not analysis.perspectives,
             "words": _words(findings, context.request.depth),
         }
         findings = (await for_writer(findings, given, context)).model_copy(update=more)

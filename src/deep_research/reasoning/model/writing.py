@@ -407,7 +407,7 @@ def _sections(findings: Findings) -> str:
         return "only the planned one, with the few sentences that support the answer or limit it"
     if findings.settled_titles:
         return "exactly the planned ones, with their titles and in their order, also where little or nothing was found"
-    asked = "; one of them weighs the matter from two or three sides" if findings.is_weighed else ""
+    asked = "; one of them weighs the matter from two or three sides" if findings.lacks_analysis else ""
     return f"the planned ones as the answer needs them: take them, merge them or leave them out{asked}"
 
 

@@ -158,7 +158,7 @@ _NO_NOUN = re.compile(
 _AFTER_VERB = frozenset("the a an his her its their any me us them".split())
 _BEFORE_NOUN = frozenset(
     """the a an of in on at for about with by from and or any no its his her their our my which what many these those
-    this that between into against than per""".split()
+    this that between into against than per is are was were do does did has have""".split()
 )
 
 
@@ -173,7 +173,8 @@ def is_subject(word: str, question: str) -> bool:
         return False
     before, after = place[1] or "the", place[2]
     is_last = not question[place.end() :].startswith(" ") or (
-        after not in _AFTER_VERB and (after in ENGLISH or aspect_terms().issuperset(analyze(after)))
+        after not in _AFTER_VERB
+        and (after in ENGLISH or _NO_NOUN.match(after) is not None or aspect_terms().issuperset(analyze(after)))
     )
     return is_last and (before.lower() in _BEFORE_NOUN or (word.endswith("s") and before not in ("it", "he", "she")))
 

@@ -16,8 +16,8 @@ from deep_research.text.dates import find_dates
 MAX_CHARTS = 5
 # Where nobody judges what a reader needs, few are enough, and none for one thing that is asked for.
 _MAX_BY_RULES, _MAX_OF_TABLE = 3, 2
-# In one chart, the smaller of two lines would lie on the ground.
-_MAX_TIMES = 30
+# A line that is 30 times smaller cannot be read beside the other.
+_MAX_SIZE_RATIO = 30
 _ONE_THING: frozenset[QuestionKind] = frozenset({"fact", "yes_no", "who_when_where"})
 _NUMBERED = re.compile(r"^(?:\d+(?:\.\d+)*[.、)]?\s+|[一二三四五六七八九十]+、)")
 
@@ -78,7 +78,7 @@ def _named_together(found: Sequence[Series], asked: set[str]) -> list[Series]:
         common = set.intersection(*words)
         named = [each for each, own in zip(columns, words, strict=True) if asked & (own - common)]
         sizes = [max(abs(row.value) for row in each.rows) for each in named]
-        joined = joined_series(named) if len(named) > 1 and max(sizes) <= _MAX_TIMES * min(sizes) else None
+        joined = joined_series(named) if len(named) > 1 and max(sizes) <= _MAX_SIZE_RATIO * min(sizes) else None
         if joined:
             kept = [joined, *(each for each in kept if each not in named)]
     return kept

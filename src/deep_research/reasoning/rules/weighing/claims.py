@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 from math import inf
 from string import ascii_lowercase
 from types import MappingProxyType
@@ -411,7 +412,9 @@ def find_disagreements(
     shown: set[str] = set()
     tables = []
     for at, one in enumerate(claims):
-        other = next((claim for claim in others[at + 1 :] if differ(one, claim)), None)
+        unit = one.size[1]
+        later = (claim for claim in islice(others, at + 1, None) if claim.size[1] == unit)
+        other = next((claim for claim in later if differ(one, claim)), None)
         if other is not None and not {one.sentence, other.sentence} & shown:
             pair = sorted((one, other), key=lambda claim: claim.size)
             shown |= {one.sentence, other.sentence}
