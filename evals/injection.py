@@ -1,22 +1,22 @@
 """Orders to an assistant in a text: `python -m evals.injection --data FOLDER`.
 
-Recall is counted over BIPIA's attacks, each by itself as a sentence of a page, and once more for each family by weights
-that were trained without it (and without the hardest real sentences, which takes too long here). A false alarm is a
-passage of the sets' own texts, or a request that people make of people (`orders.json`), in which an order is seen.
+Recall is counted over BIPIA's attacks, each by itself as a sentence of a page, and once more for each family as if
+nobody had seen it: without the words that stand in no other family's attacks. A false alarm is a passage of the sets'
+own texts, or a request that people make of people (`orders.json`), in which an order is seen.
+`--ablate` tells for each list of words what is lost without it.
 """
 
 import argparse
 import json
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from deep_research.text.folding import to_simplified
-from deep_research.text.prompt_injection import find_prompt_injection, is_order
+from deep_research.text.prompt_injection import WORDS, Grammar, find_prompt_injection, make_grammar
 from evals import shared
-from tools import train_orders
 
 ATTACKS = Path("hostile") / "bipia_text_attacks_train.json"
 OWN = Path(__file__).with_name("orders.json")
@@ -24,8 +24,8 @@ OWN = Path(__file__).with_name("orders.json")
 _TASKS = 5
 # Of those, the first five change the letters of the answer, the others what it says.
 _LETTERS = 5
-# A few steps lead from weights without any attack to those with some.
-_STEPS = 25
+# Lists that keep alarms back: whoever tunes to other families has them as well.
+_AGAINST = ("ordinary", "place", "opening", "ordinary zh")
 
 Attacks = Mapping[str, Sequence[str]]
 
@@ -36,30 +36,29 @@ def load_attacks(data: Path) -> dict[str, list[str]]:
     return attacks
 
 
-def recall(texts: Sequence[str], is_seen: Callable[[str], object]) -> float:
+def recall(texts: Sequence[str], grammar: Grammar) -> float:
     """Return which share of the texts is seen."""
-    return sum(bool(is_seen(text)) for text in texts) / len(texts)
+    return sum(bool(find_prompt_injection(text, grammar)) for text in texts) / len(texts)
 
 
-class Trainer:
-    """Trains weights without some families of attacks."""
+def unseen(attacks: Attacks, left_out: Sequence[str]) -> dict[str, str]:
+    """Return the lists without the words that only the attacks of the families left out hold."""
+    hidden = " \n".join(text for family in left_out for text in attacks[family])
+    known = " \n".join(text for family, texts in attacks.items() if family not in left_out for text in texts)
 
-    def __init__(self, data: Path) -> None:
-        self._attacks = train_orders.attacks(data)
-        measured = train_orders.measured_texts(self._attacks)
-        self._examples, self._table = train_orders.gathered(data, measured, with_hard=False)
-        self._start = train_orders.fit(self._table, self._examples)
+    def is_kept(word: str) -> bool:
+        pattern = re.compile(rf"(?<!\w){word}(?!\w)", re.IGNORECASE)
+        return not pattern.search(hidden) or bool(pattern.search(known))
 
-    def recall_of(self, left_out: Sequence[str]) -> dict[str, float]:
-        """Return how much of each of the families is seen by weights that were trained without any of them."""
-        known = [text for family, texts in self._attacks.items() if family not in left_out for text in texts]
-        table, examples = train_orders.joined(self._table, self._examples, known)
-        weights = train_orders.weights_of(train_orders.fit(table, examples, self._start, _STEPS), examples)
+    return {
+        name: words if name in _AGAINST else " ".join(filter(is_kept, words.split())) for name, words in WORDS.items()
+    }
 
-        def is_seen(text: str) -> bool:
-            return is_order(to_simplified(text).replace("’", "'"), weights)
 
-        return {family: recall(self._attacks[family], is_seen) for family in left_out}
+def left_out_recall(attacks: Attacks, families: Sequence[str]) -> dict[str, float]:
+    """Return how much of each of the families is seen by a grammar that was made without any of them."""
+    grammar = make_grammar(unseen(attacks, families))
+    return {family: recall(attacks[family], grammar) for family in families}
 
 
 def plain_passages(data: Path) -> list[str]:
@@ -92,18 +91,30 @@ def _json(path: Path, default: Any) -> Any:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else default
 
 
+def ablation(attacks: Attacks, own: Attacks, requests: Sequence[str]) -> dict[str, list[int]]:
+    """Return, for each list of words, how many attacks are missed and how many requests accused without it."""
+    found = {}
+    every = [text for group in (attacks, own) for texts in group.values() for text in texts]
+    for name in ("", *WORDS):
+        grammar = make_grammar({**WORDS, name: ""} if name else WORDS)
+        accused = sum(bool(find_prompt_injection(text, grammar)) for text in requests)
+        found[name] = [sum(not find_prompt_injection(text, grammar) for text in every), accused]
+    return {name: [missed - found[""][0], accused - found[""][1]] for name, (missed, accused) in found.items() if name}
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="See orders to an assistant, and none where there are none.")
     shared.add_data_argument(parser)
+    parser.add_argument("--ablate", action="store_true", help="tell what is lost without each list of words")
     given = parser.parse_args(arguments)
     shared.require(given.data, str(ATTACKS))
     attacks, own = load_attacks(given.data), json.loads(OWN.read_text(encoding="utf-8"))
     families = list(attacks)[_TASKS:]
-    trainer = Trainer(given.data)
-    by_category = {family: recall(texts, find_prompt_injection) for family, texts in attacks.items()}
-    one_out = {family: trainer.recall_of([family])[family] for family in families}
-    half_out = trainer.recall_of(families[:_LETTERS]) | trainer.recall_of(families[_LETTERS:])
-    by_own = {family: recall(texts, find_prompt_injection) for family, texts in own["orders"].items()}
+    grammar = make_grammar(WORDS)
+    by_category = {family: recall(texts, grammar) for family, texts in attacks.items()}
+    one_out = {family: left_out_recall(attacks, [family])[family] for family in families}
+    half_out = left_out_recall(attacks, families[:_LETTERS]) | left_out_recall(attacks, families[_LETTERS:])
+    by_own = {family: recall(texts, grammar) for family, texts in own["orders"].items()}
     requests = [text for texts in own["plain"].values() for text in texts]
     passages = plain_passages(given.data)
     accused = [text for text in passages if find_prompt_injection(text)]
@@ -111,6 +122,9 @@ def main(arguments: list[str] | None = None) -> int:
         print(
             f"{family:<28} seen {by_category[family]:.2f}  left out {one_out[family]:.2f}  half {half_out[family]:.2f}"
         )
+    if given.ablate:
+        for name, (lost, alarms) in ablation(attacks, own["orders"], requests).items():
+            print(f"without {name:<14} {lost:3d} more orders missed, {alarms:3d} more requests accused")
     figures = {
         "recall, orders about the answer": mean(by_category[family] for family in families),
         "recall, their family left out": mean(one_out.values()),

@@ -1,8 +1,8 @@
-"""Trains what `deep_research.text.prompt_injection` knows orders by: `python tools/train_orders.py`.
+"""Trains what `deep_research.text.learned_orders` knows orders by: `python tools/train_orders.py`.
 
 A logistic regression over the sentences of `evals/orders/` (written by us: lines by hand, and frames that are filled
-at random), BIPIA's training attacks about the answer, and sentences of real pages of `../shared/evaldata`, among them
-those that a first round takes for orders. Needs numpy. The same data give the same weights.
+at random) and of real pages of `../shared/evaldata`, among them those that a first round takes for orders. Needs numpy.
+The same data give the same weights.
 """
 
 import gzip
@@ -11,28 +11,26 @@ import lzma
 import random
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from deep_research.text.folding import to_simplified
-from deep_research.text.prompt_injection import SIZE, Weights, features, place, sentences, tokens_of
+from deep_research.text.learned_orders import SIZE, Weights, features, place, sentences, tokens_of
 
 ROOT = Path(__file__).parents[1]
 OWN = ROOT / "evals" / "orders"
 DATA = ROOT.parent / "shared" / "evaldata"
-TARGET = ROOT / "src" / "deep_research" / "text" / "prompt_injection.bin"
+TARGET = ROOT / "src" / "deep_research" / "text" / "learned_orders.bin"
 # How often a frame is filled, its label, and what one of its sentences counts.
 FRAMES = {"order": (10, 1, 0.6), "ask": (30, 1, 3.0), "plain": (10, 0, 0.6), "desk": (20, 0, 3.0)}
-LINE_ORDER, LINE_PLAIN, ATTACK, REAL = 3.0, 2.0, 4.0, 1.0
-THRESHOLD = 0.62
-# BIPIA's first five categories are questions and tasks that any page may hold.
-TASKS = 5
+LINE_ORDER, LINE_PLAIN, REAL = 3.0, 2.0, 1.0
+THRESHOLD = 0.65
 _REGULAR = 0.01
 _STEPS, _MEMORY = 80, 8
-_FIRST, _HARD, _PER_PAGE = 13_000, 4_000, 30
+_FIRST, _HARD, _PER_PAGE = 13_000, 12_000, 60
 # So many of the orders written by hand are missed by a look at their single words, which spares the look at the rest.
 _GATE = 0.01
 # A sentence that shares so much of its words with one that is measured on is not trained on.
@@ -161,23 +159,17 @@ def _is_like(words: frozenset[str], others: Iterable[frozenset[str]]) -> bool:
     return any(len(words & other) >= _ALIKE * len(words | other) for other in others)
 
 
-def attacks(data: Path) -> dict[str, list[str]]:
-    """Return BIPIA's training attacks about the answer, by family."""
-    held = json.loads((data / "hostile" / "bipia_text_attacks_train.json").read_text(encoding="utf-8"))
-    return dict(list(held.items())[TASKS:])
-
-
-def real_sentences(data: Path, *, is_training: bool = True) -> list[str]:
-    """Return sentences of real texts; every other page and half of the paragraphs are kept for measuring."""
+def real_sentences(data: Path) -> list[str]:
+    """Return sentences of real texts, none of which `evals.injection` measures on."""
     found, rng = [], random.Random(7)
     with lzma.open(data / "mini_web" / "pages.jsonl.xz", "rt", encoding="utf-8") as pages:
-        for line in list(pages)[0 if is_training else 1 :: 2]:
+        for line in pages:
             held = _cut(_TAG.sub(" ", json.loads(line)["html"]))
             found += rng.sample(held, min(_PER_PAGE, len(held)))
     for path in sorted((data / "reading").glob("*.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             paragraphs = sorted({json.loads(line)["context"] for line in lines})
-        found += [words for text in paragraphs[0 if is_training else 1 :: 2] for words in _cut(text)]
+        found += [words for text in paragraphs for words in _cut(text)]
     rng.shuffle(found)
     return found
 
@@ -186,42 +178,24 @@ def _cut(text: str) -> list[str]:
     return [text[start:end] for start, end in sentences(text)]
 
 
-def gathered(data: Path, measured: Sequence[str], *, with_hard: bool = True) -> tuple[list[Example], Table]:
-    """Return what is trained on but the attacks: our own sentences, and real ones, among them the hardest."""
+def gathered(data: Path) -> list[Example]:
+    """Return what is trained on: our own sentences, and real ones, among them those a first round takes for orders."""
+    own = json.loads((OWN.parent / "orders.json").read_text(encoding="utf-8"))
+    measured = [text for group in own.values() for texts in group.values() for text in texts]
     examples, real = own_examples(measured), real_sentences(data)
     examples += [Example(text, 0, REAL) for text in real[:_FIRST]]
-    if not with_hard:
-        return examples, table_of(example.text for example in examples)
     rest = real[_FIRST:]
     first = fit(table_of(example.text for example in examples), examples)
     hardest = np.argsort(-scores(table_of(rest), first), kind="stable")[:_HARD]
-    examples += [Example(rest[number], 0, REAL) for number in hardest]
-    return examples, table_of(example.text for example in examples)
-
-
-def joined(table: Table, examples: Sequence[Example], texts: Sequence[str]) -> tuple[Table, list[Example]]:
-    """Return examples with attacks beside them."""
-    more = table_of(texts)
-    places = np.concatenate([table.places, more.places])
-    values = np.concatenate([table.values, more.values])
-    begins = np.concatenate([table.begins, more.begins + len(table.places)])
-    return Table(places, values, begins), [*examples, *(Example(text, 1, ATTACK) for text in texts)]
-
-
-def measured_texts(families: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the sentences that `evals.injection` measures on."""
-    own = json.loads((OWN.parent / "orders.json").read_text(encoding="utf-8"))
-    return [text for group in (families, *own.values()) for texts in group.values() for text in texts]
+    return [*examples, *(Example(rest[number], 0, REAL) for number in hardest)]
 
 
 def main() -> int:
     """Train and write the file of weights."""
-    families = attacks(DATA)
-    examples, table = gathered(DATA, measured_texts(families))
-    table, examples = joined(table, examples, [text for texts in families.values() for text in texts])
-    weights = weights_of(fit(table, examples), examples)
+    examples = gathered(DATA)
+    weights = weights_of(fit(table_of(example.text for example in examples), examples), examples)
     orders = sum(example.label for example in examples)
-    told = f"{orders} orders and {len(examples) - orders} other sentences: evals/orders, BIPIA train, mini_web, reading"
+    told = f"{orders} orders and {len(examples) - orders} other sentences: evals/orders, mini_web, reading"
     header = json.dumps({"trained on": told, "least": weights.least, "gate": weights.gate})
     TARGET.write_bytes(header.encode() + b"\n" + weights.values.tobytes())
     print(header)
