@@ -201,7 +201,7 @@ def test_a_server_that_dies_at_any_act_leaves_a_report_by_rules(user: User, serv
     report = user.report()
     for figure in ("€146.2 million", "€118.0 million", "61 per cent"):
         assert figure in report
-    assert report.count("The model no longer answered; rules without a model stood in for ") == 1
+    assert report.count("The model did not answer; rules without a model stood in for ") == 1
     assert "stood in" not in report.replace("rules without a model stood in for", ""), "said in one line"
     assert json.loads((Path(user.only_run().folder) / "verify.json").read_text())["passed"]
     if act == "edit":
@@ -226,9 +226,9 @@ def test_a_run_by_rules_in_a_dead_models_place_is_written_by_it_when_it_is_back(
 @pytest.mark.parametrize(
     ("question", "line"),
     [
-        (QUESTION, "The model no longer answered; rules without a model stood in for "),
-        ("青岚市的海港改造花了多少钱，效果如何？", "模型后来不再回答，已改用不依赖模型的规则完成"),
-        ("青嵐市的海港改造花了多少錢，效果如何？", "模型後來不再回答，已改用不依賴模型的規則完成"),
+        (QUESTION, "The model did not answer; rules without a model stood in for "),
+        ("青岚市的海港改造花了多少钱，效果如何？", "模型没有回答，已改用不依赖模型的规则完成"),
+        ("青嵐市的海港改造花了多少錢，效果如何？", "模型沒有回答，已改用不依賴模型的規則完成"),
     ],
 )
 def test_a_dead_server_is_named_and_rules_research(user: User, question: str, line: str) -> None:

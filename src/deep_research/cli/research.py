@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from deep_research.errors import AnswerNeeded, CannotWrite, InputError, RunInter
 from deep_research.events import OnEvent, RunEvent
 from deep_research.export.formats import FORMATS, check_format, exported, format_of
 from deep_research.llm.address import host_of, is_local
+from deep_research.llm.port import ChatModel
 from deep_research.llm.registry import model_named
 from deep_research.messages.language import report_language
 from deep_research.messages.words import Words, words_in
@@ -267,8 +268,7 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, words: W
     if output.is_read_here and sys.stderr.isatty():
         (show if sys.stdout.isatty() else tell)(f"\n{unescape(opening_of(result.final_report))}")
     if not output.is_quiet and output.events != "-":
-        unpriced = {name for model in processor.adapters.models for name in model.unpriced}
-        tell(_summary(row, words, output, unpriced))
+        tell(_summary(row, words, output, processor.adapters.models))
     if not result.is_searched:
         return EXIT_NOT_SEARCHED
     return 0 if result.is_verified else EXIT_NOT_VERIFIED
@@ -278,7 +278,7 @@ def _json_file(row: RunRow, name: str) -> Any:
     return json.loads((Path(row.folder) / name).read_text(encoding="utf-8"))
 
 
-def _summary(row: RunRow, words: Words, output: Output, unpriced: Collection[str]) -> str:
+def _summary(row: RunRow, words: Words, output: Output, models: Sequence[ChatModel]) -> str:
     """Return in a few lines what the run came to: how much is proved, what it cost, where it lies.
 
     At a terminal only what was paid for or went wrong is told beside the place.
@@ -291,6 +291,7 @@ def _summary(row: RunRow, words: Words, output: Output, unpriced: Collection[str
     else:
         verdict = words("shell.not_verified", counts=counts or words("verification.none"))
     spent, used = stats["spent"], stats["model"]["calls_by_model"]
+    unpriced = {name for model in models for name in model.unpriced}
     cost = words(
         "shell.cost",
         seconds=f"{spent['seconds']:.1f}",
@@ -305,7 +306,12 @@ def _summary(row: RunRow, words: Words, output: Output, unpriced: Collection[str
         path=output.file or Path(row.folder) / "report.md",
         command=f"deep-research runs report {row.id[:8]}",
     )
-    told = ((is_all or not check["passed"], verdict), (is_all or spent["tokens"], cost), (True, saved))
+    told = (
+        (is_all or not check["passed"], verdict),
+        (is_all or spent["tokens"], cost),
+        (not models, words("shell.no_model")),
+        (True, saved),
+    )
     return "\n".join(("", *(line for is_told, line in told if is_told)))
 
 

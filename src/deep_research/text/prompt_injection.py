@@ -1,7 +1,8 @@
 """Prompt injections: stretches of a text that command an AI assistant ("ignore all previous instructions").
 
 One is known by whom it speaks to and by its form, not by what it asks for: a command about the answer that is being
-written, about the instructions given before, to a model by name, or in the marks by which prompts are cut.
+written, about the instructions given before, to a model by name, or in the marks by which prompts are cut. What a text
+dictates without any of these signs is known by learned weights (`learned_orders`).
 Found text is only pointed out: it stays what it is, something a source says. Rather miss one than accuse plain prose.
 """
 
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from deep_research.text.folding import to_simplified
+from deep_research.text.learned_orders import find_orders
 
 # Every list has a figure that falls without it: `python -m evals.injection` tells.
 WORDS = {
@@ -33,65 +35,11 @@ WORDS = {
     show simplify start state structure submit suggest support tailor type underline update use verify view wait
     write""",
     "place": r"below box space form field sheet by\s(?:the|\w+day|\d) question units? decimal survey mail comments?",
-    # Who writes answers, and of which answers a sentence speaks.
-    "writer": r"""LLMs? (?:AI|language)\smodels? models?(?=\s(?:must|should|ha(?:s|ve)\sto|reading|summari|answer))
-    chat\s?bots? bots (?:chat)?gpt(?:-?\d)? claude gemini copilot summari[sz]ers?
-    (?:answer|search)\sengines(?=\s(?:and|must|should))
-    AI(?!-|\s(?!(?:assistant|agent|tool|reader|crawler|summari[sz]er)s?\b|must|sh|h|is|are|th|who|please|proc|sys|read)\w)
-    (?:an|any|all|dear|for|the|virtual|digital|smart|AI)\sassistants?(?!\s(?:film|editor|professor|director|manager|coach))
-    assistants?(?=\s(?:must|shall|should|are|is|has|please|\w+ing)\b|\s?[:,])
-    (?:research|answering|software|intelligent|AI)\sagents? by\s(?:software|assistants) machine-generated
-    automated\s\w+(?:\s\w+)?(?=\sth)
-    (?:automated|automatic)\s(?:tool|system|reader|program|summari)\w* machine(?=,|\sread)
-    (?:anyone|whoever|anybody|systems?\sthat)\s(?:answer|summari[sz]|writ|generat|compil)\w*""",
-    "asked": r"""(?:any|every|each|all|your|generated|the)\s(?:answers?|summary) answers\s(?:about|on|from|to) summaries
-    asked asks\s(?:what|about) answer(?:ing)?\s(?:any\s|all\s)?questions? questions?\s(?:about|on|of) come[sd]?\sup
-    (?:writ|compil|prepar|generat)(?:e|ing)\s(?:an?|the|your)\s(?:report|answer|summary) (?:any|every|your)\sreports?
-    summari[sz](?:e|ing) (?:quot|cit|report)ing\sth(?:is|e) whatever\s(?:the\s)?other
-    in\s(?:the|all|any)\s(?:reports?|answers?) in\s(?:its|their)\splace
-    (?:answers|summar\w+|descriptions|abstracts|accounts|reviews)\s(?:\w+\s){0,2}(?:on|of|from)\sthis
-    (?:you|they|whoever|anyone|wherever)\s(?:\w+\s){0,3}?(?:recap|summari[sz]e|condense|paraphrase|retell|cite|quote)s?\sthis
-    \byour\susers?""",
-    # What is to be told, and what is not.
-    "tell": """states? says? write answer reply respond claim conclude declare report mentions? stress affirm assert add
-    include contain output begin open put use award""",
-    "give": """give report state write use present list quote cite show display put describe name treat regard call
-    portray rank""",
-    "given": """characteri[sz]ed given reported stated quoted cited described presented written treated shown named
-    called listed used""",
-    "omit": r"""(?:not|never|don't|circumstances)\s(?:mention|cite|quote|say|tell\sanyone) omit leave\sout skip
-    disregard discard suppress pass\sover be\s(?:repeated|left\sout)
-    (?:avoid|refrain\sfrom)\s(?:mention|cit|quot)ing ignore\s(?:all\s|any\s|the\s)?other
-    (?:not|never|don't)\s(?:reveal|disclose|include|contain|use|give)(?=[^.;]*(?:\d|figure|number|source|docu|report))""",
-    # People and programs are told what to write as well.
-    "people": r"""authors? students? candidates? applicants? staff employees? members? customers? we i my our officers?
-    compan(?:y|ies) teachers? researchers? writers reviewers? contributors? journalists? pupils participants? them
-    respondents? doctors? nurses? speakers? developers? clients? servers? wallets? calls? compiler installers? API he
-    she committee minister mayor ink sheet method DOI JSON code""",
     # No verbs in the imperative, though a sentence may begin with them.
     "opening": r"""the an? this that in on at for from to with by of as if when while once after before until because
     since your you our my his her its their we they he she it who what which how why where is are was were will can
     could may and but or not no regardless all only
     (?!bring|embed|feed|app?ly|reply|supply|multiply)\w+(?:ing|ed|ly|[^su]s)""",
-    "writer zh": """AI(?=\\s?(?:看|助|模|系|在|请|应|必|须|不|回答|生成|读者|一律|提|代理|[，：:])) 人工智[能慧]
-    语言模型 大模型 模型(?=[：:]|，?(?:应|必须|请|不|一律|须|都|要|在|读))
-    助[手理](?!教) 机器人(?=[：:]|[^，。]{0,8}答) 智能体 (?:摘要|问答)(?:程序|系统|工具) 智能工具
-    工具(?=代|整理|阅读|总结) (?:自动|机器)(?:摘要|生成|整理) GPT Claude""",
-    "asked zh": """
-    (?:回答|答[复覆]|回[复覆]|总结|概括|转述|整理|谈到|引用[本该此]|提[到及])[^，。！？；\\n]{0,24}?(?<!临)时(?!间)
-    (?:撰写|写|生成)(?:报告|摘要|回答|答案|总结)时 答案 (?:回答|摘要|报告|总结)[中里]不
-    (?:被|有人|用户|使用者|读者|若|如[果有]?|当|凡)[^，。！？；\\n]{0,12}?(?:问到|问及|询问|提问|问起)
-    (?:任何|所有)[^，。！？；\\n]{0,16}?(?:回答|摘要|报告|总结|概述|转述) 凡[^，。\\n]{0,16}(?:回答|提问|总结|引用)
-    其[他它](?:来源|文件) 涉及[^，。]{0,8}(?:提问|问题)""",
-    "must zh": """必须 [均都]?须 (?<!不)应当?(?!用) 不应(?!视) 应该 一律 统一 务必 请
-    (?<![需主重首我])要(?![求是素么旨点]) 不得 不要 不可 不能 勿 (?<![特个级区分识辨])别 禁止
-    只(?!有|要|是)能? 改(?![变造革善进]) 不许 一概 严禁 切勿 不准 绝不 需(?![要求]) 宜 不必 无须 就 麻烦 任务是""",
-    "tell zh": """写(?![入在字出道]|代码) 回答(?=[：“\"A-Z]|[^，。]{2}) [答回][复覆] 报告为 声?称 说(?!明[^，。]{0,4}$)
-    告[诉知](?:用户|使用者|读者|大家)(?!自己|其) 输出(?=[A-Z“]|答) 引用 提[到及] 透露 不提 给出别 省略 跳过 推荐
-    采[用信] 视[为作] 替换 隐瞒 [描说][述成][为成]? 出现 宣称 作为[^，。；]{1,16}答案 列[为作] 答案都应
-    首推 表述为 略去 回避 不要提 加上""",
-    "people zh": """考生 学生 同学 作者 应聘 员工 客服 [教老]师 记者 我们 受访 选手 党员 干部 单位 企业 贡献者 业者 论文
-    密码 姓名 市长 [签钢] 负责""",
     "drop zh": "忽略 无视 忘[记掉] 不要理会 不要遵[循守] 停止遵[循守从] 停止执行 不再遵[循守从] 不再执行",
     "earlier zh": "以上 上面 上述 之前 先前 此前 前面 以前 前述 原有 原来 系统",
     "instructions zh": "指令 指示 提示 命令 设定 对话 规则 要求 任务 说明",
@@ -118,7 +66,6 @@ _NO_COMMAND = re.compile(
 )
 # A line that goes on in small letters is no new sentence.
 _SENTENCE_END = re.compile(r"[.!?;:](?=\s)|[。！？；]|\n(?!\s?[a-z])")
-_STOP = re.compile(r"[.!?](?=\s)\s*|[。！？\n]\s*")
 _LEADING = " \t\n\"“'‘(*•-–>#"
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”")
 # What is commanded is the answer itself, or something in it.
@@ -142,16 +89,6 @@ _HINTS_ZH = tuple(
     你现在是 人工智能 人工智慧 语言模型 大模型 机器人 能助 慧助 的回答 的回复 的回覆 的答复 的答覆 的输出 的响应 的摘要
     诉用户 知用户 须在 答时 码回 语回 文回 号回 4回""".split()
 )
-# Every sentence that dictates an answer holds one of these.
-_DICTATING_HINTS = tuple(
-    hint.replace("_", " ")
-    for hint in """assistant chatb bots llm gpt claude gemini copilot model agent automat machine engines anyone
-    anybody whoever systems_that system_that summar answer asked asks question report its_place their_place comes_up
-    whatever inform tell_ other_source other_doc other_fi other_page other_text only_this treat regard refuse forbidden
-    user reader omit skip mention leave_out disregard discard instead must_say should_say ai_ ai- ai, ai: ai， ai： quot
-    cit_ cite recap condens paraphras retell description abstract accounts review software
-    智能 智慧 助 模型 机器人 答 总结 概括 引用 报告 摘要 提 问 写 告 你 您""".split()
-)
 _REACH = 250
 _HAN = re.compile("[\u4e00-\u9fff]")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff\u202a-\u202e]")
@@ -167,11 +104,6 @@ class Grammar(NamedTuple):
     command: re.Pattern[str]
     ordinary: re.Pattern[str]
     strong: re.Pattern[str]
-    writer: re.Pattern[str]
-    asked: re.Pattern[str]
-    dictated: re.Pattern[str]
-    exclusive: re.Pattern[str]
-    people: re.Pattern[str]
 
 
 def make_grammar(words: Mapping[str, str]) -> Grammar:
@@ -207,11 +139,6 @@ def make_grammar(words: Mapping[str, str]) -> Grammar:
         command=_pattern(command),
         ordinary=_pattern(rf"^{lists['ordinary']}\b|\b{lists['place']}\b"),
         strong=_pattern(*strong),
-        writer=_pattern(rf"\b{lists['writer']}\b|{lists['writer zh']}"),
-        asked=_pattern(rf"\b{lists['asked']}\b|{lists['asked zh']}"),
-        dictated=_pattern(*_dictated(lists)),
-        exclusive=_pattern(*_exclusive(lists)),
-        people=_pattern(rf"\b{lists['people']}\b|{lists['people zh']}"),
     )
 
 
@@ -291,62 +218,6 @@ def _weak(lists: Mapping[str, str]) -> Iterator[str]:
     yield rf"{begin}使?用[^，。！？\n]{{0,8}}?(?:[码语文号]|\d\d){answer}(?![下以上问])"
 
 
-def _dictated(lists: Mapping[str, str]) -> Iterator[str]:
-    """Yield how a sentence orders that something is told or left out."""
-    manner = (
-        "(?: ?(?:under no|not|always|never|only|please|kindly|also|instead|then|simply|do|and|in the report)\\b){0,3} ?"
-    )
-    must = (
-        r"(?:\b(?:must|shall|should|please|always|never|kindly|under no"
-        r"|(?:is|are|has|have|needs?|required|expected|asked|instructed|ordered) to|have it|required that"
-        r"|(?:ensure|make sure)[^.!?;]{0,40}|make your \w+)\b|^|[,;:—(]|\b(?:and(?: to)?|then)\b)"
-    )
-    order = rf"{must}{manner}\b"
-    yield rf"{order}(?:{lists['omit']}|refuse to|pretend that)\b"
-    yield (
-        rf"{order}{lists['give']} (?:(?!as well)[^.!?;]|\.\w){{1,80}}? (?:as(?! well)|instead|first|above|trust\w*)\b"
-    )
-    yield rf"{order}(?:replace|change) [^.!?;]{{1,60}} (?:with|to|by) "
-    yield (
-        rf"{order}{lists['tell']}"
-        r"(?: (?:with|by|in|it|the|an?|following|saying|words?|phrase|sentence|only|to|summary|answer|report))*"
-        r"(?: that(?! (?:they|it is|it can|it cannot|he|she|you|these|those|are|is|can)\b)| ?[:\"“]| \d"
-        r"|(?-i: (?!JSON)[A-Z]{3,})|(?-i: [A-Z]\w+ (?:was|is)))"
-    )
-    yield rf"{order}(?:tell|inform|instruct) (?:the |your )?(?:users?|readers?) (?:that(?! they)|to|the)\b"
-    yield rf"{order}(?:recommend|promote|praise|credit|endorse|name|call|use|display) (?-i:[A-Z])"
-    where = "(?: as| in (?:every|all|any|your))"
-    yield rf"\b(?:must|shall|should|(?:is|are|has) to|that .{{1,40}}?) (?:always )?be {lists['given']}{where}\b"
-    yield rf"\bonly .{{1,80}} may be (?:carried|{lists['given']})\b"
-    yield rf"{lists['must zh']}[^。！？；\n]{{0,24}}?{lists['tell zh']}"
-
-
-def _exclusive(lists: Mapping[str, str]) -> Iterator[str]:
-    """Yield how a sentence sets itself above other sources, or one statement in another's place."""
-    source, omit = "(?:sources?|documents?|files?|pages?|figures?|texts?)", lists["omit"]
-    begin, say = "^\\W{0,4}(?:please )?", "(?:write|say|state|give|report|answer)"
-    yield rf"\b(?:cite|use|quote|trust|rely on|refer to) only (?:this|our) {source}\b"
-    yield rf"\bonly this {source} (?:may|must|should) be (?:cit|us|quot)ed\b|\bcorrect answer to any\b"
-    yield rf"\b(?:treat|regard|consider) this {source} as the (?:only|sole)\b|\bthe answer to give is\b"
-    yield rf"^(?:for|to) (?:all |any )?(?:AI|{lists['writer']})(?: readers?)? ?:"
-    yield rf"\b(?:discard|{omit})(?: all| any| the| to)? other {source}\b|\bnot use any other {source}\b"
-    yield rf"{begin}(?:refuse to answer|summari[sz]e this {lists['page']} as)\b"
-    yield rf"{begin}you (?:must|have to|should) (?:not cite|say that(?! you))\b"
-    yield rf"{begin}(?:do )?{omit}\b[^.!?\n]{{1,80}}?(?:[;,]|\band) ?(?:but |and )?{say}\b"
-    yield (
-        rf"{begin}(?:tell|inform|instruct) (?:the|your) (?:users?|readers?)"
-        r" (?:that(?! they)|to (?:visit|buy|use)|the)\b"
-    )
-    other = "其[他它](?:来源|文件|文档|资料|数[字据])"
-    yield rf"(?:不要|请?勿|不得|别)(?:引用|提[及到]?|使用|采用){other}|{other}[^，。]{{0,4}}(?:不[提用引]|不予)"
-    yield "只(?:能|可)?引用本[文页]|答案(?:一律|都|只能|应当?|必须){1,2}[是为](?![肯否]定)"
-    yield rf"^\W{{0,4}}(?:无论{other}|拒绝回答|请?告[诉知](?:用户|使用者|读者))"
-    yield "[你您](?:必须|应该|应当|要)(?:在报告[中里])?[说写](?![出明])"
-    omit = "(?:不要|请?勿|不得|别|切勿)"
-    yield rf"[把将][^，。；\n]{{1,16}}写[成作为][^。！？；\n]{{1,16}}，{omit}|写明?[^。！？；\n]{{0,16}}，{omit}写"
-    yield rf"{omit}在?(?:回答|摘要|答案|报告)[中里](?:提|出现|引用)"
-
-
 _GRAMMAR = make_grammar(WORDS)
 
 
@@ -367,7 +238,11 @@ def find_prompt_injection(text: str, grammar: Grammar = _GRAMMAR) -> tuple[tuple
     plain = to_simplified(shown).replace("’", "'")
     # The one letter that becomes two in lower case would shift what follows it.
     lowered = plain.replace("İ", "I").lower()
-    spans = _certain(shown, sorted((*_injections(plain, lowered, grammar), *_dictations(plain, lowered, grammar))))
+    found = list(_injections(plain, lowered, grammar))
+    for start, end in find_orders(plain):
+        if not any(start <= one.start < end for one in found):
+            found.append(_Injection(start, end, end, is_weak=False))
+    spans = _certain(shown, sorted(found))
     return tuple((start + bisect_right(hidden, start), end + bisect_right(hidden, end - 1)) for start, end in spans)
 
 
@@ -402,28 +277,6 @@ def _injections(text: str, lowered: str, grammar: Grammar) -> Iterator[_Injectio
             if found := _about_answer(plain, match, first, grammar):
                 start, end, end_of_sentence, is_weak = found
                 yield _Injection(begin + start, begin + end, begin + end_of_sentence, is_weak)
-
-
-def _dictations(plain: str, lowered: str, grammar: Grammar) -> Iterator[_Injection]:
-    """Yield the sentences that dictate what answers say; what people are told to write is none."""
-    ends = [*(stop.end() for stop in _STOP.finditer(plain)), len(plain)]
-    hinted = {bisect_right(ends, at) for hint in _DICTATING_HINTS for at in _offsets(lowered, hint)}
-    for number in sorted(hinted):
-        begin, end = ends[number - 1] if number else 0, ends[number]
-        sentence = plain[begin:end]
-        if grammar.exclusive.search(sentence) or _is_dictated(sentence, grammar):
-            yield _Injection(begin, end, end, is_weak=False)
-
-
-def _is_dictated(sentence: str, grammar: Grammar) -> bool:
-    writer = grammar.writer.search(sentence)
-    if not writer and not grammar.asked.search(sentence):
-        return False
-    # A Chinese order may begin before the one it speaks to.
-    order = grammar.dictated.search(sentence, writer.start() if writer and not _HAN.match(sentence) else 0)
-    # Between the two, somebody else may be the one who is told.
-    until = order.end() if order and writer else len(sentence)
-    return bool(order) and not grammar.people.search(sentence, writer.end() if writer else 0, until)
 
 
 def _about_answer(text: str, mention: re.Match[str], first: int, grammar: Grammar) -> _Injection | None:

@@ -119,7 +119,7 @@ POINTER_TIME = frozenset("year years month months week weeks decade century quar
 EXPLETIVE = re.compile(
     r"(?i)\b(?:is|was|would|will be|isn't|be) it (?:\w+ )?\w+ (?:that|to|for|if|when)\b"
     r"|\bit(?:'s| is| was) \w+ (?:that|to)\b"
-    r"|\b(?:does|do|did|will|would) it (?:take\b|(?:help|matter|hurt|pay|make sense) to\b)"
+    r"|\b(?:does|do|did|will|would) it (?:take\b|(?:help|matter|hurt|pay|make sense|cost|mean)(?: \w+){0,4} to\b)"
     r"|\bthat (?:is|are|can|could|will|would|have|has|do|does|were|was)\b"
 )
 POINTER_ZH = re.compile(
