@@ -87,13 +87,12 @@ def _turns(terms: Sequence[str]) -> list[tuple[int, int]]:
 # Words of one side, and their opposites; the words of `direction` are one more such pair.
 _OPPOSITES = """
     before prior precede earlier early / after follow later late since
-    begin began begun start launch / end stop finish
+    begin began begun start / end stop finish
     open / close shut
     first / last final
     cheap cheaper / expensive dearer
     teach taught teacher / pupil student learn
     import / export
-    arrive enter join / depart leave left
     give gave donate / receive
     hire employ appoint / dismiss fire resign
     left / right
