@@ -131,7 +131,7 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
             continue
         is_strict = claim.is_exact and not is_hedged(amount, text)
         is_derived = not is_strict and (is_part(amount, near) or is_rounding(amount, [each.around for each in near]))
-        is_derived |= (bool(unit) or value > _COUNTED) and is_computed(amount, (), "", near[:1])
+        is_derived |= bool(unit) and is_computed(amount, (), "", near[:1])
         is_derived |= not claim.is_exact and _is_derived(amount, others, claim, near, [*results, *beside])
         if is_derived:
             continue
