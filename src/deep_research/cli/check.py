@@ -13,9 +13,9 @@ from deep_research.cli.options import Json
 from deep_research.cli.printing import show, show_json, tell
 from deep_research.errors import UsageError
 from deep_research.export.bundle import check_bundle
-from deep_research.messages.words import Words, words_in
+from deep_research.messages.words import words_in
 from deep_research.text.script import detect_language
-from deep_research.verify.audit import Checked, VerdictWord
+from deep_research.verify.audit import VerdictWord
 from deep_research.verify.recheck import Recheck
 
 EXIT_NOT_VERIFIED = 3
@@ -83,7 +83,8 @@ def audit(
     else:
         words = words_in(detect_language(file.read_text(encoding="utf-8")))
         for fault in faults:
-            show(f"{words('audit.line', line=fault.line)} {_told(fault, words)}\n  {fault.text}")
+            fact = words(f"audit.{fault.fault}", detail=fault.detail or fault.source)
+            show(f"{words('audit.line', line=fault.line)} {fact}\n  {fault.text}")
             if fault.passage:
                 show("  " + words("audit.passage", source=fault.source, passage=_shortened(fault.passage)))
         counts = Counter(each.verdict for each in audited.audit.checked)
@@ -91,10 +92,6 @@ def audit(
         for reason in audited.unread:
             tell(words("audit.unread", reason=reason))
     return EXIT_NOT_VERIFIED if faults else 0
-
-
-def _told(fault: Checked, words: Words) -> str:
-    return words(f"audit.{fault.fault}", detail=fault.detail or fault.source)
 
 
 def _shortened(passage: str) -> str:

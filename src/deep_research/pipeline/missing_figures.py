@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 
 from deep_research.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence
-from deep_research.text.quantities import Quantity
 from deep_research.verify.particulars import figures_of
 
 # An editor works in a few figures, not all that were ever found.
@@ -19,12 +18,8 @@ def left_out(evidence: Sequence[Evidence], written: Iterable[Sentence]) -> tuple
         for piece in evidence
         if piece.score > 0
         and (figures := figures_of(piece.quote))
-        and not any(_is_among(told, figure) for figure in figures)
+        # A figure that lost its unit is not told.
+        and not any(other.value == one.value and one.unit in ("", other.unit) for one in figures for other in told)
     ]
     best = {piece.id for piece in sorted(untold, key=lambda piece: -piece.score)[:_MOST]}
     return tuple(piece for piece in untold if piece.id in best)
-
-
-def _is_among(known: Iterable[Quantity], figure: Quantity) -> bool:
-    """Return whether a figure is known; one that lost its unit is not."""
-    return any(other.value == figure.value and figure.unit in ("", other.unit) for other in known)

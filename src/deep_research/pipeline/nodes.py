@@ -5,7 +5,7 @@ what was done before.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
@@ -39,7 +39,6 @@ from deep_research.value import JsonObject
 
 State = dict[str, Any]
 Context = Runtime[RunContext]
-Result = TypeVar("Result")
 # What a page has for its section, and for others; None for a page that could not be had.
 Page = tuple[list[str], list[str]] | None
 # For each page that is wanted, so many may be tried.

@@ -127,7 +127,7 @@ def explains_columns(rows: Sequence[Sequence[str]]) -> bool:
     """
     if len(rows) < 2:
         return False
-    lengths = [_words_in(cell) for cell in rows[0] if cell]
+    lengths = [len(cell.split()) + len(_HAN.findall(cell)) / 2 for cell in rows[0] if cell]
     below = [(cell, [row[at] for row in rows[1:] if row[at]]) for at, cell in enumerate(rows[0])]
     has_figures = any(2 * sum(map(bool, map(_FIGURE.search, cells))) > len(rows) - 1 for _, cells in below)
     is_longer = [len(cell) > 2 * median(map(len, cells)) for cell, cells in below if cell and cells]
@@ -135,10 +135,6 @@ def explains_columns(rows: Sequence[Sequence[str]]) -> bool:
         return has_figures and lengths[0] >= _MIN_REMARK_WORDS and all(is_longer)
     are_phrases = min(lengths) >= 2 and median(lengths) >= _MIN_PHRASE_WORDS
     return has_figures and are_phrases and 2 * sum(is_longer) > len(lengths)
-
-
-def _words_in(cell: str) -> float:
-    return len(cell.split()) + len(_HAN.findall(cell)) / 2
 
 
 def explanation(names: Sequence[str], cells: Sequence[str]) -> str:

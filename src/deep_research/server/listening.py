@@ -92,8 +92,7 @@ def _max_connections() -> int:
         import resource
     except ImportError:  # On Windows there is no such limit.
         return _MAX_CONNECTIONS
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return _MAX_CONNECTIONS if most == resource.RLIM_INFINITY else min(_MAX_CONNECTIONS, most // 2)
+    return min(_MAX_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
 
 
 class Server(uvicorn.Server):

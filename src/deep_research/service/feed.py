@@ -385,7 +385,8 @@ class EventFeed:
                     if new.entries:
                         position += len(new.entries)
                         texts += new.texts
-                        yield new if new.first_seq > seq or not new.last_seq else _without_known(new, seq)
+                        fresh = [one for one in new.entries if not isinstance(one.item, RunEvent) or one.item.seq > seq]
+                        yield new if len(fresh) == len(new.entries) else _batch(*fresh)
                         seq = max(seq, new.last_seq)
                     elif channel.is_over:
                         return
@@ -492,11 +493,6 @@ def _some(entries: Iterable[Entry]) -> Batch:
             break
         chosen.append(entry)
     return _batch(*chosen)
-
-
-def _without_known(batch: Batch, seq: int) -> Batch:
-    """Return a batch without the events that a reader has, up to a number."""
-    return _batch(*(each for each in batch.entries if not isinstance(each.item, RunEvent) or each.item.seq > seq))
 
 
 async def set_within(event: asyncio.Event, seconds: float) -> bool:

@@ -14,7 +14,7 @@ from deep_research.pipeline.result import edition_of
 from deep_research.pipeline.scope import fetch_scope
 from deep_research.pipeline.state import Stage
 from deep_research.report.citation import Source
-from deep_research.request import BUDGET_KINDS, BudgetKind, Spend
+from deep_research.request import BUDGET_KINDS, BudgetKind
 from deep_research.service.public_text import public_message
 from deep_research.sources.address import canonical_address
 from deep_research.store.port import JournalRow, RunRow, Store
@@ -180,7 +180,10 @@ def progress_of(
         queries=tuple(known.queries.values()),
         sources=tuple(_sources(known.sources, calls, cited)),
         figures=tuple(known.figures.values()),
-        spending=_spending(spent, row),
+        spending=tuple(
+            Spending(kind=kind, spent=round(spent.of(kind), 6), limit=row.request.budget.limit(kind))
+            for kind in BUDGET_KINDS
+        ),
         left_out=tuple(known.left_out),
         problems=tuple(known.problems.values()),
         waits_for="plan-approval" if kind == "plan-approval" else "clarification" if kind else None,
@@ -327,10 +330,3 @@ def _sources(
             continue
         error = public_message(str((call.error or {}).get("detail", "")))
         yield SourceProgress(address=address, state="reading" if call.state == "started" else "failed", error=error)
-
-
-def _spending(spent: Spend, row: RunRow) -> tuple[Spending, ...]:
-    return tuple(
-        Spending(kind=kind, spent=round(spent.of(kind), 6), limit=row.request.budget.limit(kind))
-        for kind in BUDGET_KINDS
-    )

@@ -34,17 +34,15 @@ def seconds_of(every: str) -> int:
     return seconds
 
 
-def _in_one_spelling(every: str) -> str:
-    return every_of(seconds_of(every))
-
-
 def every_of(seconds: int) -> str:
     """Return an interval in days, or in hours where these are no whole days."""
     return f"{seconds // _HOUR_S}h" if seconds % _DAY_S else f"{seconds // _DAY_S}d"
 
 
 Every = Annotated[
-    str, Field(description="How long after the last time, as `12h`, `7d` or `2w`."), AfterValidator(_in_one_spelling)
+    str,
+    Field(description="How long after the last time, as `12h`, `7d` or `2w`."),
+    AfterValidator(lambda every: every_of(seconds_of(every))),
 ]
 
 

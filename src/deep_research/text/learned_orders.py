@@ -7,7 +7,7 @@ writes them.
 import json
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 from math import sqrt
@@ -38,8 +38,7 @@ class Weights(NamedTuple):
 
 def find_orders(text: str) -> list[tuple[int, int]]:
     """Return where the sentences of a text in simplified characters stand that command an assistant."""
-    weights = shipped_weights()
-    return [span for span in sentences(text) if is_order(text[slice(*span)], weights)]
+    return [span for span in sentences(text) if is_order(text[slice(*span)], shipped_weights())]
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -87,7 +86,7 @@ def place(feature: str) -> int:
     return crc32(feature.encode()) % SIZE
 
 
-@lru_cache(maxsize=1)
+@cache
 def shipped_weights() -> Weights:
     """Return the weights of the package; the first line of their file says what they were trained on."""
     told, _, values = (files(__package__) / "learned_orders.bin").read_bytes().partition(b"\n")

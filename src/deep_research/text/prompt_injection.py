@@ -97,7 +97,7 @@ _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff\u202a-\u202e]")
 class Grammar(NamedTuple):
     """How injections are recognised; what `weak` finds counts only where the text around does not address a reader."""
 
-    hints: tuple[tuple[str, re.Pattern[str]], ...]
+    hints: tuple[re.Pattern[str], ...]
     certain: re.Pattern[str]
     weak: re.Pattern[str]
     mention: re.Pattern[str]
@@ -124,14 +124,11 @@ def make_grammar(words: Mapping[str, str]) -> Grammar:
         r"\bwww\.|https?:|\w\.(?:com|net|org)\b",
     )
     return Grammar(
-        hints=tuple(
-            (begin, re.compile(begin + rest))
-            for begin, rest in (
-                *((word, "") for word in words["drop"].split()),
-                ("ai", "(?![a-z])"),
-                ("your", rf"\s+(?:(?:\w+\s+)?{lists['answer']}|(?:new|only|sole|real)\s)"),
-                *((verb, rf"\s+(?:only|exclusively|{_MANNER})\b") for verb in ("respond", "reply", "answer")),
-            )
+        hints=(
+            re.compile(lists["drop"]),
+            re.compile("ai(?![a-z])"),
+            re.compile(rf"your\s+(?:(?:\w+\s+)?{lists['answer']}|(?:new|only|sole|real)\s)"),
+            re.compile(rf"(?:respond|reply|answer)\s+(?:only|exclusively|{_MANNER})\b"),
         ),
         certain=_pattern(*_about_instructions(lists), *_about_model(lists), *_MARKS),
         weak=_pattern(*_weak(lists)),
@@ -307,9 +304,8 @@ def _about_answer(text: str, mention: re.Match[str], first: int, grammar: Gramma
 def _stretches(lowered: str, grammar: Grammar) -> list[tuple[int, int]]:
     """Return the surroundings of every hint, joined where they meet."""
     hints = _HINTS if lowered.isascii() or not _HAN.search(lowered) else _HINTS + _HINTS_ZH
-    found = [at for each in hints if each in lowered for at in _offsets(lowered, each)]
-    for begin, hint in grammar.hints:
-        found += [match.start() for match in hint.finditer(lowered)] if begin in lowered else []
+    found = [match.start() for each in hints for match in re.finditer(re.escape(each), lowered)]
+    found += [match.start() for hint in grammar.hints for match in hint.finditer(lowered)]
     joined: list[tuple[int, int]] = []
     for at in sorted(found):
         if joined and at - _REACH <= joined[-1][1]:
@@ -317,10 +313,3 @@ def _stretches(lowered: str, grammar: Grammar) -> list[tuple[int, int]]:
         else:
             joined.append((max(0, at - _REACH), at + _REACH))
     return joined
-
-
-def _offsets(text: str, hint: str) -> Iterator[int]:
-    at = text.find(hint)
-    while at >= 0:
-        yield at
-        at = text.find(hint, at + len(hint))

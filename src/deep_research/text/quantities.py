@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from deep_research.text.dates import DateMention, find_dates
+from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
 
 
@@ -51,8 +51,6 @@ UNITS = _spellings({
 # "A 6.2-kilometre path" and "6.2 kilometres".
 UNITS |= {word.removesuffix("s"): name for word, name in UNITS.items() if word.isascii() and len(word) > 5}
 
-
-__all__ = ["DateMention", "Quantity", "find_dates", "find_quantities"]
 
 _PLAIN_SIGNS = str.maketrans("０１２３４５６７８９％．，＄～－−–—", "0123456789%.,$~----")
 _NUMERALS = "零〇一二两三四五六七八九十百千万亿"

@@ -41,10 +41,6 @@ def stretches_about(basis: str, text: str, documents: Mapping[str, str]) -> list
     return sorted(found, key=lambda each: (-each.share, each.document, each.start))[:_SHOWN]
 
 
-def _is_counted(text: str) -> bool:
-    return bool(figures_of(text) or dates_of(text))
-
-
 def _in_document(document: str, text: str, wanted: Iterable[frozenset[str]]) -> Iterable[Stretch]:
     known = frozenset(content_terms(text))
     near = [terms for terms in wanted if len(terms & known) >= _MIN_SHARE * len(terms)]
@@ -52,5 +48,6 @@ def _in_document(document: str, text: str, wanted: Iterable[frozenset[str]]) -> 
         held = frozenset(content_terms(text[start:end]))
         share = max(len(terms & held) / len(terms) for terms in near)
         if share >= _MIN_SHARE:
-            is_it = any(len(terms) >= _TELLING and terms <= held for terms in near) and _is_counted(text[start:end])
+            is_counted = bool(figures_of(text[start:end]) or dates_of(text[start:end]))
+            is_it = is_counted and any(len(terms) >= _TELLING and terms <= held for terms in near)
             yield Stretch(document, start, end, share, is_it)

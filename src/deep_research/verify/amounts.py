@@ -161,20 +161,16 @@ def is_rounding(amount: Worded, texts: Iterable[str]) -> bool:
 
 
 def _rounds_to(value: float, figure: Worded) -> bool:
-    digits = _DIGITS.search(figure.raw)
-    if not figure.values[0][0]:
+    digits, told = _DIGITS.search(figure.raw), abs(figure.values[0][0])
+    if not told:
         return False
-    shown = digits[0].replace(",", "") if digits else f"{figure.values[0][0]:.0f}"
-    scale = abs(figure.values[0][0]) / float(shown)
+    shown = digits[0].replace(",", "") if digits else f"{told:.0f}"
+    scale = told / float(shown)
     whole, _, decimals = shown.partition(".")
     zeros = 0 if decimals else len(whole) - len(whole.rstrip("0"))
     steps = (scale * 10.0**power for power in range(-len(decimals), zeros + 1))
     # What is rounded keeps its order: "100" is not 64 rounded.
-    return any(
-        abs(value - abs(figure.values[0][0])) <= 0.5001 * step
-        for step in steps
-        if step <= 0.1 * abs(figure.values[0][0])
-    )
+    return any(abs(value - told) <= 0.5001 * step for step in steps if step <= 0.1 * told)
 
 
 def is_computed(figure: Worded, others: Sequence[Worded], before: str, near: Sequence[Near]) -> bool:
@@ -196,12 +192,11 @@ def is_computed(figure: Worded, others: Sequence[Worded], before: str, near: Seq
             results = [100 * a / b for a, b in permutations(values, 2) if b]
             results += [100 * abs(a - b) / b for a, b in permutations(values, 2) if b]
             results += [sum(shares), 100 - sum(shares), *(abs(a - b) for a, b in combinations(shares, 2))]
-        elif unit in ("pp", "x", ""):
-            shares = [abs(value) for value, _ in pool][:12]
-            results += [a / b for a, b in permutations(values, 2) if b]
-            results += [abs(a - b) for a, b in combinations(shares, 2)] + [a + b for a, b in combinations(shares, 2)]
         else:
-            results += [abs(a - b) for a, b in combinations(values, 2)] + [a + b for a, b in combinations(values, 2)]
+            if unit in ("pp", "x", ""):
+                results += [a / b for a, b in permutations(values, 2) if b]
+                values = [abs(value) for value, _ in pool][:12]
+            results += [result for a, b in combinations(values, 2) for result in (abs(a - b), a + b)]
         if any(_rounds_to(result, figure) for result in results):
             return True
     return False

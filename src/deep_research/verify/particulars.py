@@ -5,9 +5,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from deep_research.text.analyzer import CJK
+from deep_research.text.dates import DateMention, find_dates
 from deep_research.text.folding import fold_typography, to_simplified
 from deep_research.text.number_words import Worded, find_worded
-from deep_research.text.quantities import DateMention, Quantity, find_dates, find_quantities
+from deep_research.text.quantities import Quantity, find_quantities
 
 # White space beside a Chinese character says nothing, and would hide that "48.6 亿元" is one figure.
 _IDLE_SPACE = re.compile(rf"(?<=[{CJK}])\s+|(?<!\s)\s++(?=[{CJK}])")

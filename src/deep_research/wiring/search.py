@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from deep_research.errors import ConfigurationError
 from deep_research.messages.words import Words, words_in
-from deep_research.search.mcp_servers import McpServer
 from deep_research.search.registry import ENGINES, EngineSpec
 from deep_research.settings import Settings, variable_of
 from deep_research.value import digest
@@ -45,7 +44,10 @@ def known_engines(settings: Settings) -> dict[str, EngineSpec]:
         )
     chain = [ENGINES[name] for name in dict.fromkeys(settings.search_chain)]
     others = [spec for spec in ENGINES.values() if spec not in chain]
-    servers = [_spec_of(server) for server in settings.mcp_servers]
+    servers = [
+        EngineSpec(name=own.engine_name, title=f"MCP server {own.name}", kinds=own.kinds, priority=own.priority)
+        for own in settings.mcp_servers
+    ]
     return {spec.name: spec for spec in (*chain, *others, *servers)}
 
 
@@ -186,12 +188,3 @@ def open_cache(settings: Settings) -> "Cache":
     from deep_research.cache.postgres import PostgresCacheTable
 
     return Cache(PostgresCacheTable(database), max_bytes=max_bytes)
-
-
-def _spec_of(server: McpServer) -> EngineSpec:
-    return EngineSpec(
-        name=server.engine_name,
-        title=f"MCP server {server.name}",
-        kinds=server.kinds,
-        priority=server.priority,
-    )

@@ -121,7 +121,8 @@ class ReadingByModel(ModelActs):
         task = self._task(
             "reflect",
             ReflectAnswer,
-            synthesis=_fenced_synthesis(work),
+            # Where rules brought it together, it is quoted.
+            synthesis=fenced(SOURCE_TAG, fit(work.synthesis, _MAX_SYNTHESIS)[0]) if work.synthesis else NONE,
             round=str(work.round),
             left=str(work.queries_left),
             asked=listed(work.asked),
@@ -152,11 +153,6 @@ class ReadingByModel(ModelActs):
             next_queries=tuple(SearchQuery(query=query, goal=work.section.title) for query in fresh),
             reasoning=answer.reasoning,
         )
-
-
-def _fenced_synthesis(work: SectionWork) -> str:
-    """Return what is known so far between marks: where rules brought it together, it is quoted."""
-    return fenced(SOURCE_TAG, fit(work.synthesis, _MAX_SYNTHESIS)[0]) if work.synthesis else NONE
 
 
 def _describe_sources(work: SectionWork) -> str:

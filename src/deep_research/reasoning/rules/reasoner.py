@@ -60,7 +60,7 @@ from deep_research.reasoning.rules.quoting.selection import (
     trimmed,
     whole_tables,
 )
-from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, units_of
+from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, units_of
 from deep_research.reasoning.rules.weighing.appraisal import appraise
 from deep_research.reasoning.rules.weighing.charts import charts_of
 from deep_research.reasoning.rules.weighing.strength import changes_of, strength_table
@@ -272,7 +272,9 @@ class ExtractiveReasoner:
             relevance = document_relevance(document.title, text, topic) / reach
             if relevance < RELEVANT and not is_topic(brief):
                 return _NO_MATCH
-            units = (_under(document.title, unit) for unit in units_of(document.text, stretches))
+            # What a document's title says stands above all of its headings.
+            found = units_of(document.text, stretches)
+            units = (replace(unit, heading=f"{document.title} › {unit.heading}") for unit in found)
             wanted = [unit for unit in units if not sought[0].is_excluded(unit, unit.heading)]
             # Of "the lifts at Fenside House", what holds the name alone is about something else.
             named = frozenset[str]().union(*interest.names)
@@ -481,11 +483,6 @@ def _queries(texts: Sequence[str], request: QueryRequest) -> tuple[SearchQuery, 
 def _own_title(brief: Brief, title: str) -> str:
     """Return the title of a section, "" for the one that stands beside an answer and is named after nothing."""
     return "" if has_short_outline(brief, [title]) else title
-
-
-def _under(title: str, unit: Unit) -> Unit:
-    """Return a unit with its document's title above its headings: what stands there is about it."""
-    return replace(unit, heading=f"{title} › {unit.heading}")
 
 
 def _usual_reach(topic: Weights) -> float:

@@ -75,18 +75,14 @@ def names_document(question: str, title: str, address: str) -> bool:
     asked = SUMMARY.sub(" ", CONTENTS.sub(" ", WHAT_OF_IT.split(simple, maxsplit=1)[0]))
     named = _named_by(word for word in asked.split() if not is_command(word))
     names = [_named_by([name]) for name in (title, PurePosixPath(address).stem)]
-    return len(named) >= _NAMING_TERMS and (
-        any(_holds_run(name, named) for name in names) if asks_contents else named in names
-    )
+    if asks_contents:
+        names = [name[at : at + len(named)] for name in names for at in range(len(name))]
+    return len(named) >= _NAMING_TERMS and named in names
 
 
 def _named_by(stretches: Iterable[str]) -> list[str]:
     terms = (term for stretch in stretches for term in content_terms(stretch))
     return [term for term in terms if not any(sign.isdigit() for sign in term)]
-
-
-def _holds_run(terms: list[str], wanted: list[str]) -> bool:
-    return any(terms[at : at + len(wanted)] == wanted for at in range(len(terms) - len(wanted) + 1))
 
 
 def plain_answer(text: str) -> str:

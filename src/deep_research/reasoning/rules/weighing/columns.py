@@ -188,7 +188,8 @@ class _Table:
             if first is None or not column.is_value or (column in self.dated and len(self.dated) > 1):
                 continue
             # Days and months beside names tell of them; years and quarters say what the figures are of.
-            if times and (times not in self.columns or first is times or all(map(_is_long, times.dates))):
+            are_long = times and all(len(date) == len("2024") or "Q" in date for date in times.dates)
+            if times and (times not in self.columns or first is times or are_long):
                 yield from self._by_time(column, times, [each for each in names if each.label not in times.label])
             elif len({*first.cells}) == len(first.cells):
                 yield from self._bars(column, first, range(len(self.rows)), self.when)
@@ -248,11 +249,6 @@ class _Table:
             yield Series(
                 column.name, column.unit, tuple(rows), False, self.subject, names.name, when, self.rows[0].header
             )
-
-
-def _is_long(date: str) -> bool:
-    """Return whether a date is a year or a quarter."""
-    return len(date) == 4 or "Q" in date
 
 
 def _part_of_year(cell: str) -> str:
