@@ -49,7 +49,11 @@ UNITS = _spellings({
     "例": "例", "个": "个", "台": "台", "辆": "辆", "套": "套", "项": "项", "件": "件", "次": "次", "户": "户",
 })  # fmt: skip
 # "A 6.2-kilometre path" and "6.2 kilometres".
-UNITS |= {word.removesuffix("s"): name for word, name in UNITS.items() if word.isascii() and len(word) > 5}
+UNITS |= {
+    word.removesuffix("s"): name
+    for word, name in UNITS.items()
+    if word.isascii() and len(word) > 5 and not word.endswith(("patients", "celsius"))
+}
 
 
 _PLAIN_SIGNS = str.maketrans("０１２３４５６７８９％．，＄～－−–—", "0123456789%.,$~----")

@@ -253,3 +253,31 @@ def test_a_foreign_name_within_a_clause_is_still_refused(sentence):
 def test_a_day_without_a_year_is_the_one_that_the_passage_names(sentence, quote, reason):
     verdict = judge(sentence, quote)
     assert (verdict.reason.split(":")[0] if verdict else "") == reason
+
+
+@pytest.mark.parametrize(
+    ("quote", "faithful", "changed"),
+    [
+        ("该塔建于宋代。药片须在饭前服用。", "药片要在饭前服用。", "药片要在饭后服用。"),
+        ("新馆共有九层展厅，二楼为咖啡馆。", "新馆的展厅共九层。", "新馆的展厅共七层。"),
+        ("门票在周末上涨，平日不变。", "周末门票上涨。", "周末门票下跌。"),
+        (
+            "The ferry leaves from the pier north of the castle.",
+            "The ferry departs from the pier north of the castle.",
+            "The ferry departs from the pier south of the castle.",
+        ),
+        (
+            "The lease runs for twelve months and may be renewed once.",
+            "The lease runs for a year and can be renewed once.",
+            "The lease runs for two years and can be renewed once.",
+        ),
+        (
+            "Mara Quint sold the mill to Jon Abel in 1998.",
+            "In 1998 Mara Quint sold the mill to Jon Abel.",
+            "In 1998 Jon Abel sold the mill to Mara Quint.",
+        ),
+    ],
+)
+def test_one_small_change_of_a_faithful_sentence_is_refused(quote, faithful, changed):
+    assert judge(faithful, quote) is None
+    assert judge(changed, quote) is not None
