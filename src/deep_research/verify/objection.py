@@ -55,13 +55,14 @@ class Claim(NamedTuple):
     """A sentence to be checked.
 
     `before` is what its paragraph says before it. Names and dates of `known` are never foreign, nor are the figures of
-    `given`. A sentence `is_own` if it concludes, and `is_exact` if its figures must stand in the sources as they are:
-    not rounded, and not computed from others.
+    `given`; a clause may come from `titles`. A sentence `is_own` if it concludes, and `is_exact` if its figures must
+    stand in the sources as they are: not rounded, and not computed from others.
     """
 
     text: str
     before: str = ""
     known: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
     is_own: bool = False
     is_row: bool = False
@@ -234,7 +235,7 @@ def _added(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) -> Objec
     if claim.is_own or claim.is_row:
         return None
     near_terms = frozenset[str]().union(*(terms_of(each.text) for each in near))
-    sentences = [terms_of(told) for told in (claim.before, *claim.known, *(source.about for source in cited))]
+    sentences = [terms_of(told) for told in (claim.before, *claim.titles, *(source.about for source in cited))]
     sentences += [terms for source in cited for _, terms, _ in source.sentences]
     # What brings many sources together has words of its own.
     clause = added_clause(claim.text, near_terms, sentences, min_words=min(len(cited), _MAX_OWN_WORDS))

@@ -41,6 +41,7 @@ def veto(
     claim = Claim(
         text=text,
         known=(*titles, asked),
+        titles=tuple(titles),
         given=(asked, *results) if is_own else (),
         is_own=is_own,
         is_exact=True,

@@ -92,10 +92,12 @@ class Sources:
                 held.setdefault(word, set()).add(piece.document)
         return " ".join(word for word, documents in held.items() if len(documents) >= _SEVERAL)
 
-    def beside(self, piece: Evidence) -> tuple[str, ...]:
-        """Return what stands around a passage and says whose it is, and of when."""
-        where = self.contexts.get(piece.id)
-        return (where.title, where.author, where.opening, where.headings, where.published, where.near) if where else ()
+    def beside(self, passages: Iterable[Evidence]) -> list[str]:
+        """Return what stands around passages and says whose they are, and of when; and the common names."""
+        found = [self.common_names]
+        for where in (self.contexts[piece.id] for piece in passages if piece.id in self.contexts):
+            found += [where.title, where.author, where.opening, where.headings, where.published, where.near]
+        return found
 
     @property
     def asked(self) -> str:
@@ -187,7 +189,7 @@ async def _by_code(
     sentence, passages = await _under_headers(sentence, context)
     if sentence.kind == "absence":
         return await _searched_for(sentence, found, context)
-    titles = [sources.common_names, *(beside for piece in passages for beside in sources.beside(piece))]
+    titles = sources.beside(passages)
     verdict = check_quote(sentence, passages) if not sentence.cells else check_cells(sentence, passages)
     if verdict is not None and verdict.kind == "supported":
         # What stands in a source word for word is no conclusion.
@@ -332,9 +334,9 @@ def _beyond_span(
             spans = [span for span in whole_sentences(piece.quote) if span.start < last and span.end > first]
             piece = piece.model_copy(update={"quote": piece.quote[spans[0].start : spans[-1].end]})
         relied_on.append(piece)
-    beside = [text for piece in passages for text in (piece.quote, *sources.beside(piece))]
-    titles = [sources.common_names, *beside]
-    return veto(sentence, relied_on, titles=titles, asked=sources.asked, language=sources.brief.language)
+    # Names and dates may stand elsewhere in the passages.
+    asked = " ".join((sources.asked, *(piece.quote for piece in passages)))
+    return veto(sentence, relied_on, titles=sources.beside(passages), asked=asked, language=sources.brief.language)
 
 
 def _unjudged(sentence: Sentence, passages: tuple[Evidence, ...], reason: str) -> Sentence:
