@@ -89,7 +89,7 @@ _OPPOSITES = """
     before prior precede earlier early / after follow later late since
     begin began begun start / end stop finish
     open / close shut
-    first / last final
+    first / last
     cheap cheaper / expensive dearer
     teach taught teacher / pupil student learn
     import / export
