@@ -7,17 +7,20 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 import pytest
 
 pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
+
+import psycopg
 
 from deep_research.database import load_queries
 from deep_research.errors import ConfigurationError, InputError, NewerStore, RunHeld, StoreLocked
 from deep_research.events import RunEvent
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim
-from deep_research.store.postgres import PostgresDatabase, load_statements, place_of
+from deep_research.store.postgres import Connection, PostgresDatabase, load_statements, place_of
 from deep_research.store.sql_store import SqlStore
 from tests.support.postgres import PostgresServer, postgres_server
 from tests.support.store_samples import (
@@ -94,6 +97,38 @@ async def test_writes_go_on_when_the_database_was_restarted(durable: PostgresSer
     await store.close()
     # A commit whose answer was lost is not done again, and whoever waited for it hears of its event all the same.
     assert sorted(told, key=lambda event: event.seq) == kept
+
+
+@pytest.mark.parametrize("is_restarted", [True, False])
+async def test_a_write_that_was_kept_is_not_made_again_when_its_answer_was_lost(
+    durable: PostgresServer, monkeypatch: pytest.MonkeyPatch, is_restarted: bool
+) -> None:
+    store = SqlStore(PostgresDatabase(durable.new_database()))
+    claim = await start_run(store)
+    execute = Connection.execute
+    lost: list[str] = []
+
+    def lose_next_answer(self: Connection, query: str, *args: Any, **options: Any) -> Any:
+        result = execute(self, query, *args, **options)
+        if query == "COMMIT" and not lost:
+            lost.append(self.name)
+            self.close()
+            if is_restarted:
+                durable.stop(signal.SIGQUIT)
+                durable.start()
+            raise psycopg.OperationalError("server closed the connection unexpectedly")
+        return result
+
+    monkeypatch.setattr(Connection, "execute", lose_next_answer)
+    assert [event.seq for event in await store.append_events(claim, [make_event("a")])] == [1]
+    assert len(lost) == 1
+    lost.clear()
+    assert await store.put_answer(claim.run, "plan", "yes")
+    assert len(lost) == 1
+    lost.clear()
+    await store.create_run(make_run("another"))
+    assert len(lost) == 1
+    await store.close()
 
 
 async def test_a_database_that_stays_away_is_told_and_found_again(durable: PostgresServer) -> None:
@@ -218,8 +253,6 @@ async def test_content_that_a_run_keeps_is_not_removed_with_another_run(database
 
 
 def test_texts_are_ordered_by_bytes_in_every_column(postgres: PostgresServer, database_url: str) -> None:
-    import psycopg
-
     asyncio.run(_open(database_url))
     with psycopg.connect(database_url) as connection:
         found = connection.execute(

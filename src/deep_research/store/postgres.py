@@ -8,6 +8,7 @@ import random
 import re
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -33,7 +34,6 @@ from deep_research.errors import (
 from deep_research.store.sql import Column, Row, Session
 
 T = TypeVar("T")
-Connection = psycopg.Connection[dict[str, Any]]
 
 SCHEMA = "deep_research"
 # A process that is frozen in mid-transaction holds up nobody for longer; well below the lease of a run.
@@ -49,14 +49,21 @@ _CONNECTION_DEFAULTS: dict[str, str | int] = {
 }
 MIGRATION_LOCK = 7_106_200_001
 SCHEMA_NUMBERS = 'CREATE TABLE IF NOT EXISTS schema_numbers (part TEXT COLLATE "C" PRIMARY KEY, number INTEGER)'
-_STATUS = """
-    SELECT CASE WHEN %(transaction)s::xid8 < pg_snapshot_xmax(pg_current_snapshot())
-                 AND pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => %(elapsed_s)s)
-                THEN pg_xact_status(%(transaction)s::xid8) ELSE 'aborted' END AS status"""
-_CLOCK_GRACE_S = 1.0
+# Each connection keeps the id of its last write in a row of its own, inside the same transaction. Numbers of
+# transactions do not tell what was kept: a server that crashed gives those out again that never came to its disk.
+_LAST_WRITES = """
+    CREATE TABLE IF NOT EXISTS last_writes (
+        connection TEXT COLLATE "C" PRIMARY KEY, id TEXT COLLATE "C" NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT now())"""
+_REMEMBER_WRITE = """
+    INSERT INTO last_writes (connection, id) VALUES ('{connection}', '{id}')
+    ON CONFLICT (connection) DO UPDATE SET id = excluded.id, at = excluded.at"""
+_FORGET_OLD_WRITES = "DELETE FROM last_writes WHERE at < now() - interval '1 day'"
+# Waits for a transaction of that connection which the server has not ended yet.
+_LAST_WRITE = """
+    INSERT INTO last_writes (connection, id) VALUES (%s, '')
+    ON CONFLICT (connection) DO UPDATE SET at = excluded.at RETURNING id"""
 _BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 Isolation = Literal["READ COMMITTED", "SERIALIZABLE"]
-_TRANSACTION_ID = "SELECT pg_current_xact_id()::text AS id"
 _MAX_PAUSE_S = 1.0
 # How long a server that answers may refuse a connection (too many of them, it is starting) before it is told.
 _REFUSED_FOR_S = 2.0
@@ -72,6 +79,15 @@ _TRY_AGAIN = (
     errors.TooManyConnections,
     errors.IdleInTransactionSessionTimeout,
 )
+
+
+class Connection(psycopg.Connection[dict[str, Any]]):
+    """A connection with a name for its row of `last_writes`."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.name = uuid.uuid4().hex
+        self.has_written = False
 
 
 class _TryAgain(Exception):
@@ -210,11 +226,13 @@ class PostgresDatabase:
         return result
 
     def _write_once(self, connection: Connection, work: Callable[[Session], T]) -> T:
-        began = time.monotonic()
+        write = uuid.uuid4().hex
+        remember = _REMEMBER_WRITE.format(connection=connection.name, id=write)
         with _our_errors(self.place, connection):
-            begun = connection.execute(f"BEGIN ISOLATION LEVEL {self._isolation}; {_TRANSACTION_ID}")
-            begun.nextset()
-            (row,) = begun.fetchall()
+            if not connection.has_written:
+                connection.execute(_FORGET_OLD_WRITES)
+                connection.has_written = True
+            connection.execute(f"BEGIN ISOLATION LEVEL {self._isolation}; {remember}")
         result = work(self._session(connection))
         if connection.info.transaction_status == pq.TransactionStatus.INERROR:
             raise _corrupt(self.place)
@@ -223,23 +241,17 @@ class PostgresDatabase:
                 connection.execute("COMMIT")
         except _TryAgain:
             # The connection may have gone before the commit or after it.
-            if not self._was_kept(row["id"], began):
+            if not self._was_kept(connection.name, write):
                 raise
         return result
 
-    def _was_kept(self, transaction: str, began: float) -> bool:
-        """Return whether a transaction is known to be kept; one before a restart is not, and is made again.
-
-        A server that crashed gives the numbers of transactions out again that never came to its disk.
-        """
+    def _was_kept(self, lost: str, write: str) -> bool:
+        """Return whether a write was kept whose connection was lost before its answer came."""
 
         def look(connection: Connection) -> bool:
-            given = {"transaction": transaction, "elapsed_s": time.monotonic() - began + _CLOCK_GRACE_S}
             with _our_errors(self.place, connection):
-                found = connection.execute(_STATUS, given).fetchall()
-            if found[0]["status"] == "in progress":
-                raise _TryAgain
-            return bool(found[0]["status"] == "committed")
+                (row,) = connection.execute(_LAST_WRITE, [lost]).fetchall()
+            return bool(row["id"] == write)
 
         return self._patiently(look)
 
@@ -277,7 +289,8 @@ class PostgresDatabase:
     def _bring_up_to_date(self, connection: Connection) -> None:
         scripts = _migrations(self._package)
         newest, present = max(scripts), self._schema_number(connection)
-        if present < newest:
+        (found,) = connection.execute("SELECT to_regclass('last_writes') AS name").fetchall()
+        if present < newest or found["name"] is None:
             # In a transaction of its own: only the beginning of the next one shows what was made while this one waited.
             connection.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
             with _unlocked_at_end(connection), connection.transaction():
@@ -286,6 +299,7 @@ class PostgresDatabase:
                 if present == 0:
                     connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
                     connection.execute(SCHEMA_NUMBERS)
+                connection.execute(_LAST_WRITES)
                 for number, script in scripts.items():
                     if number > present:
                         connection.execute(script)
@@ -360,6 +374,7 @@ def _new_pool(url: str, max_connections: int, busy_timeout_s: float) -> "Connect
         min_size=0,
         max_size=max_connections,
         open=True,
+        connection_class=Connection,
         configure=configure,
         kwargs={"autocommit": True, "row_factory": dict_row},
         max_idle=60.0,
