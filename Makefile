@@ -43,6 +43,7 @@ chaos: $(STAMP) ## Kill and freeze workers for minutes (a quarter of an hour, or
 lint: $(STAMP) ## Check style and formatting
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check . || { echo "Run $(BIN)/ruff format ." >&2; exit 1; }
+	@$(BIN)/python tools/count_tokens.py --sum
 
 types: $(STAMP) ## Check types
 	@$(BIN)/mypy --no-error-summary
