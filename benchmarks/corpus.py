@@ -133,7 +133,7 @@ async def measure_shared(data: Path) -> dict[str, Any]:
     """Index the same documents in a file and in PostgreSQL, and search both."""
     import psycopg
 
-    from deep_research.store.postgres import PostgresDatabase
+    from deep_research.database.postgres import PostgresDatabase
     from tests.support.postgres import postgres_server
 
     prose = Prose(data, seed=5)

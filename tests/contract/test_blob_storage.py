@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from deep_research.database.sqlite import SqliteFile
 from deep_research.errors import CannotWrite, ConfigurationError, RunTaken, StoreCorrupt, StoreLocked
 from deep_research.store.blobs import BlobStorage, FolderBlobs, new_name
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim, OpenStore, Store
 from deep_research.store.sql_store import SqlStore
-from deep_research.store.sqlite_file import SqliteFile
 from tests.support.s3_server import BUCKET, S3Server
 from tests.support.store_samples import make_document, make_status, opened, start_run
 from tests.support.store_suite import StoreConformance
@@ -59,7 +59,7 @@ class TestSqliteWithContentInAFolder(StoreConformance):
 class TestPostgresWithContentInS3(StoreConformance):
     @pytest.fixture
     def open_store(self, database_url: str, s3: S3Server) -> OpenStore:
-        from deep_research.store.postgres import PostgresDatabase
+        from deep_research.database.postgres import PostgresDatabase
 
         return lambda: SqlStore(PostgresDatabase(database_url), blobs=_s3_blobs(s3), min_object_bytes=0)
 

@@ -21,19 +21,17 @@ pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 import psycopg
 
 from deep_research.cache.cache import Cache
-from deep_research.cache.postgres import PostgresCacheTable
-from deep_research.store.postgres import PostgresDatabase
+from deep_research.database.postgres import PostgresDatabase
 
 _PACKAGE = "deep_research.cache"
 # Puts its own values and one that all processes put, again and again.
 _WRITER = """
 import asyncio, sys
 from deep_research.cache.cache import Cache
-from deep_research.cache.postgres import PostgresCacheTable
-from deep_research.store.postgres import PostgresDatabase
+from deep_research.database.postgres import PostgresDatabase
 
 async def main(url, name):
-    cache = Cache(PostgresCacheTable(PostgresDatabase(url, package="deep_research.cache")), max_bytes=10_000_000)
+    cache = Cache(PostgresDatabase(url, package="deep_research.cache"), max_bytes=10_000_000)
     for number in range(40):
         await cache.put("page", f"{name}{number}", b"x" * 1000, 60)
         await cache.put("page", "same", name.encode() * 100_000, 60)
@@ -54,7 +52,7 @@ def _cache(
     patience_s: float | None = None,
 ) -> Cache:
     database = PostgresDatabase(url, package=_PACKAGE, busy_timeout_s=busy_timeout_s, patience_s=patience_s)
-    return Cache(PostgresCacheTable(database), max_bytes=max_bytes, now=now)
+    return Cache(database, max_bytes=max_bytes, now=now)
 
 
 class TestPostgresCache(CacheConformance):
@@ -142,7 +140,7 @@ async def test_a_run_sums_up_with_its_first_value_and_not_with_each(database_url
             asked.append("write")
             return super().write(work)
 
-    cache = Cache(PostgresCacheTable(Counted(database_url, package=_PACKAGE)), max_bytes=10_000_000)
+    cache = Cache(Counted(database_url, package=_PACKAGE), max_bytes=10_000_000)
     for key in "ab":
         await cache.put("page", key, b"one", 60)
         await cache.get("page", key)

@@ -15,7 +15,7 @@ from deep_research.errors import SourceError
 
 pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 
-from deep_research.store.postgres import PostgresDatabase
+from deep_research.database.postgres import PostgresDatabase
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "documents"
 QUERIES = (

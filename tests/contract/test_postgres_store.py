@@ -13,8 +13,8 @@ pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 
 import psycopg
 
-from deep_research.store.postgres import PostgresDatabase, PostgresSession
-from deep_research.store.sql import Column, Row
+from deep_research.database.port import Column, Row
+from deep_research.database.postgres import PostgresDatabase, PostgresSession
 
 _MANY = 10_000
 

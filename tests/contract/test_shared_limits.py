@@ -16,16 +16,16 @@ pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 
 import psycopg
 
+from deep_research.database.postgres import PostgresDatabase
 from deep_research.shared_limits import postgres
 from deep_research.shared_limits.postgres import SharedLimits
-from deep_research.store.postgres import PostgresDatabase
 
 _PACKAGE = "deep_research.shared_limits"
 # Takes a slot again and again, and notes how many calls of all processes are under way; the note is a row each.
 _WORKER = """
 import asyncio, sys, psycopg
 from deep_research.shared_limits.postgres import SharedLimits
-from deep_research.store.postgres import PostgresDatabase
+from deep_research.database.postgres import PostgresDatabase
 
 async def main(url, most, tasks, calls):
     limits = SharedLimits(PostgresDatabase(url, package="deep_research.shared_limits"))
@@ -86,7 +86,7 @@ async def test_slots_of_a_killed_process_come_free(database_url: str, monkeypatc
     code = (
         "import asyncio, sys\n"
         "from deep_research.shared_limits import postgres\n"
-        "from deep_research.store.postgres import PostgresDatabase\n"
+        "from deep_research.database.postgres import PostgresDatabase\n"
         "postgres.LEASE_S = 1.0\n"
         "async def main():\n"
         f"    limits = postgres.SharedLimits(PostgresDatabase(sys.argv[1], package={_PACKAGE!r}))\n"

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.corpus.fetcher import CorpusFetcher
 from deep_research.corpus.folder import FolderCorpus
 from deep_research.corpus.scan import check_documents, require_documents
 from deep_research.corpus.search import CorpusSearch
+from deep_research.corpus.stored import FolderFiles
 from deep_research.errors import CannotWrite, InputError
-from deep_research.fetch.port import Fetched
 from deep_research.sources.hit import SearchQuery
+from deep_research.wiring.documents import FileFetcher
 from tests.unit.readers.hostile_files import hungry_pdf, lying_zip
 from tests.unit.readers.pdf_files import make_pdf, make_protected_pdf
 
@@ -215,7 +215,7 @@ async def test_hostile_names_can_be_searched_and_fetched(tmp_path):
     survey = await corpus.refresh()
     assert (survey.indexed, survey.skipped) == (len(names), ())
     hits = await CorpusSearch(corpus).search(SearchQuery(query="ferries daily"), limit=10)
-    pages = [await CorpusFetcher(docs, Fetched).fetch(hit.address) for hit in hits]
+    pages = [await FileFetcher(FolderFiles(docs)).fetch(hit.address) for hit in hits]
     assert sorted(page.raw.decode() for page in pages) == [f"Ferries of list {n} run daily." for n in range(len(names))]
     assert [page.address for page in pages] == [hit.address for hit in hits]
     await corpus.close()

@@ -11,8 +11,8 @@ pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 import psycopg
 
 import deep_research
-from deep_research.database import load_scripts
-from deep_research.store.postgres import PostgresDatabase
+from deep_research.database.postgres import PostgresDatabase
+from deep_research.database.queries import load_scripts
 from tests.e2e.harness import User, assert_emitted_once, assert_explained
 from tests.support.postgres import PostgresServer
 
@@ -91,7 +91,7 @@ def test_a_run_that_waits_outlives_a_migration(
     old_url = postgres.new_database()
     with monkeypatch.context() as patch:
         scripts = load_scripts("deep_research.store", "migrations_postgres")
-        patch.setattr("deep_research.store.postgres._migrations", lambda _: {1: scripts[1]})
+        patch.setattr("deep_research.database.postgres._migrations", lambda _: {1: scripts[1]})
         _copy_rows(database_url, old_url)
     older = _on_postgres(user, tmp_path / "older", old_url)
     # Hosts that are started together after an upgrade.

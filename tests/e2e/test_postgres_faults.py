@@ -15,12 +15,12 @@ pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 
 import psycopg
 
-from deep_research.database import load_queries
+from deep_research.database.postgres import Connection, PostgresDatabase, load_statements, place_of
+from deep_research.database.queries import load_queries
 from deep_research.errors import ConfigurationError, InputError, NewerStore, RunHeld, StoreLocked
 from deep_research.events import RunEvent
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim
-from deep_research.store.postgres import Connection, PostgresDatabase, load_statements, place_of
 from deep_research.store.sql_store import SqlStore
 from tests.support.postgres import PostgresServer, postgres_server
 from tests.support.store_samples import (

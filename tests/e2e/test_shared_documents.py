@@ -15,6 +15,7 @@ pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 
 from deep_research import resume_run
 from deep_research.corpus.folder import FolderCorpus
+from deep_research.database.postgres import PostgresDatabase
 from deep_research.errors import InputError, SourceGone, StoreCorrupt
 from deep_research.service.documents import Documents
 from deep_research.service.identity import Identity
@@ -22,7 +23,6 @@ from deep_research.service.moving import copy_home
 from deep_research.service.new_run import NewRun
 from deep_research.service.service import ResearchService
 from deep_research.settings import Settings
-from deep_research.store.postgres import PostgresDatabase
 from deep_research.wiring.documents import documents_from
 from tests.support.server import settings_for
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.database import load_migrations
+from deep_research.database.port import Column
+from deep_research.database.seals import SEAL
+from deep_research.database.sqlite import load_migrations
 from deep_research.errors import StoreCorrupt
 from deep_research.store.rows import call_columns, json_column, run_columns, time_column
-from deep_research.store.seals import SEALED
-from deep_research.store.sql import Column
 from deep_research.store.sqlite import SqliteStore
 from tests.e2e.harness import Lab, User, assert_explained
 from tests.support.store_samples import make_call, make_document, make_event, make_evidence, make_run, start_run
@@ -91,12 +91,15 @@ async def test_a_flipped_byte_anywhere_is_damage_or_does_not_matter(tmp_path):
     assert FLIPS / 4 < sum(outcomes) < FLIPS, "half of them do not hit what is read"
 
 
+_SEALED = "SELECT m.name FROM sqlite_master AS m, pragma_table_info(m.name) AS c WHERE c.name = ?"
+
+
 @pytest.mark.parametrize("table", TABLES)
 async def test_a_column_that_was_changed_behind_our_back_is_damage(tmp_path, table):
-    assert set(TABLES) == set(SEALED)
     path = tmp_path / "store.db"
     await _filled(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        assert set(TABLES) == {name for (name,) in connection.execute(_SEALED, [SEAL])}
         columns = connection.execute(f"PRAGMA table_info({table})").fetchall()
         changed = [name for _, name, _, _, _, place_in_key in columns if not place_in_key and name != "number"]
         for name in changed:

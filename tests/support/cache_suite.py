@@ -3,11 +3,13 @@
 import asyncio
 import random
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterable
+from pathlib import Path
 
 import pytest
 
-from deep_research.cache.cache import Cache
+from deep_research.cache.cache import Cache, CacheFile
 
 MAX_BYTES = 20_000
 # Returns a new cache over the same values, given how many bytes it may take.
@@ -22,6 +24,11 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+def cache_in(path: Path, *, max_bytes: int, now: Callable[[], float] = time.time, busy_timeout_s: float = 2.0) -> Cache:
+    """Return a cache in a file."""
+    return Cache(CacheFile(path, busy_timeout_s=busy_timeout_s), max_bytes=max_bytes, now=now)
 
 
 def noise(number: int, size: int) -> bytes:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.database import load_migrations, migrate, schema_number, transaction
+from deep_research.database.sqlite import load_migrations, migrate, schema_number, transaction
 from deep_research.errors import NewerStore
 from deep_research.service.database import ServerDatabase
 
@@ -97,8 +97,8 @@ def test_a_commit_that_fails_leaves_no_transaction_open() -> None:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("CREATE TABLE users (id INTEGER PRIMARY KEY)")
         connection.execute("CREATE TABLE runs (owner INTEGER REFERENCES users DEFERRABLE INITIALLY DEFERRED)")
-        with pytest.raises(sqlite3.IntegrityError), transaction(connection, "BEGIN IMMEDIATE"):
+        with pytest.raises(sqlite3.IntegrityError), transaction(connection):
             connection.execute("INSERT INTO runs VALUES (1)")
-        with transaction(connection, "BEGIN IMMEDIATE"):
+        with transaction(connection):
             connection.execute("INSERT INTO users VALUES (1)")
         assert connection.execute("SELECT count(*) FROM runs").fetchone() == (0,)

@@ -1,18 +1,24 @@
 """`Cache`: values that may be lost at any time, kept by kind and key until they expire or others need the room.
 
-Knows no database. Whatever is wrong with the one that holds the values, nothing is found in it, and no run fails.
+They lie in a file of the home, or in a PostgreSQL that several hosts share: what one has searched or fetched, another
+need not. Whatever is wrong with the database, nothing is found in it, and no run fails. Times are those of the hosts.
 """
 
 import asyncio
 import logging
+import math
+import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Callable
-from typing import Final, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, TypeVar
 
-from deep_research.database import FileErrors
-from deep_research.errors import DeepResearchError
+from deep_research.database.port import Database, Session
+from deep_research.database.sqlite import Fault, SqliteFile, files_of
+from deep_research.errors import CannotWrite, DeepResearchError, StoreCorrupt, StoreLocked
 
 T = TypeVar("T")
 
@@ -23,86 +29,71 @@ _TOUCH_EVERY_S: Final = 60.0
 # What a row costs beside its value, about; and how full the cache is after the least used have made room.
 _ROW_BYTES: Final = 200
 _FULL_ENOUGH: Final = 0.9
+# Summing up takes some milliseconds: a run does it with its first value, and each time it has put so much of the room.
+_LOOK_AFTER_SHARE: Final = 0.01
+# In SQLite's own words, but for this.
+_WORDS: Final[Mapping[Fault, str]] = {"damaged": "The cache {path} is damaged."}
 _log = logging.getLogger(__name__)
 
 
-class CacheRow(NamedTuple):
-    """A value as it is put, compressed; times are seconds since 1970, `cost` is how many bytes the row takes."""
+class CacheFile(SqliteFile):
+    """The file of a home; one that is damaged or of another version is made anew."""
 
-    kind: str
-    key: str
-    expires_at: float
-    now: float
-    cost: int
-    value: bytes
+    # A power cut may cost the last values, never the file.
+    synchronous = "NORMAL"
+    words = _WORDS
 
+    def __init__(self, path: Path, *, busy_timeout_s: float = 2.0) -> None:
+        super().__init__(path, busy_timeout_s=busy_timeout_s, package="deep_research.cache")
 
-class Room(NamedTuple):
-    """How many bytes the rows may take, and how many are left once the least used have made room."""
+    def make_room(self) -> bool:
+        for file in files_of(self.path):
+            file.unlink(missing_ok=True)
+        return True
 
-    max_bytes: int
-    bytes_left: int
+    def _do(self, attempt: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            return super()._do(attempt)
+        except StoreCorrupt:
+            self.close()
+            self.make_room()
+            return super()._do(attempt)
 
-
-class CacheTable(Protocol):
-    """The rows in a database; used by one thread at a time."""
-
-    @property
-    def place(self) -> str:
-        """Where the database is, in words for people: never with a password."""
-        ...
-
-    def find(self, kind: str, key: str, now: float) -> tuple[bytes, float] | None:
-        """Return a value that has not expired and when it was used last, if there is one."""
-        ...
-
-    def touch(self, kind: str, key: str, now: float) -> None:
-        """Note that a value was used, unless others are in the way."""
-        ...
-
-    def keep(self, row: CacheRow, room: Room) -> None:
-        """Keep a value in place of an older one; where there is no room, what expired goes, then the least used."""
-        ...
-
-    def size(self) -> int:
-        """Return how many bytes the rows take."""
-        ...
-
-    def clear(self) -> int:
-        """Remove all rows, and return how many bytes they took."""
-        ...
-
-    def close(self) -> None:
-        """Release what is held; a later use opens it again."""
-        ...
+    def __del__(self) -> None:
+        # One that nobody closed is closed when it is gone.
+        self.close()
 
 
 class Cache:
-    """The values of a table, shared by all who use the same database."""
+    """The values of a database, shared by all who use the same."""
 
-    def __init__(self, table: CacheTable, *, max_bytes: int, now: Callable[[], float] = time.time) -> None:
-        self._table = table
-        self._room = Room(max_bytes, int(max_bytes * _FULL_ENOUGH))
+    def __init__(self, database: Database, *, max_bytes: int, now: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._max_bytes, self._bytes_left = max_bytes, int(max_bytes * _FULL_ENOUGH)
         self._now = now
         self._lock = threading.Lock()
         self._rests_until_s = 0.0
+        # What others have put is not known.
+        self._unseen_bytes = math.inf
 
     @property
     def place(self) -> str:
         """Where the values are kept, in words for people."""
-        return self._table.place
+        return self._database.place
 
     async def get(self, kind: str, key: str) -> bytes | None:
         """Return a value, None where there is none that is still good."""
 
-        def get(table: CacheTable) -> bytes | None:
+        def get() -> bytes | None:
             now = self._now()
-            found = table.find(kind, key, now)
-            if found is None:
+            rows = self._database.ask("find", kind=kind, key=key, now=now)
+            if not rows:
                 return None
-            packed, used_at = found
-            if abs(now - used_at) > _TOUCH_EVERY_S:
-                table.touch(kind, key, now)
+            if abs(now - rows[0]["used_at"]) > _TOUCH_EVERY_S:
+                # Others may be in the way, or the file cannot be written.
+                with suppress(StoreLocked, CannotWrite):
+                    self._database.ask("touch", kind=kind, key=key, now=now)
+            packed: bytes = rows[0]["value"]
             return packed
 
         return _unpacked(await asyncio.to_thread(self._safely, get, None))
@@ -112,41 +103,74 @@ class Cache:
 
         def put() -> None:
             packed, now = zlib.compress(value, 3), self._now()
-            row = CacheRow(kind, key, now + ttl_s, now, len(packed) + _ROW_BYTES, packed)
-            if row.cost <= self._room.bytes_left:
-                self._safely(lambda table: table.keep(row, self._room), None)
+            cost = len(packed) + _ROW_BYTES
+
+            def keep() -> None:
+                self._database.ask("keep", kind=kind, key=key, expires_at=now + ttl_s, now=now, cost=cost, value=packed)
+                self._unseen_bytes += cost
+                if self._unseen_bytes >= self._max_bytes * _LOOK_AFTER_SHARE:
+                    self._database.write(lambda session: self._make_room(session, now))
+                    self._unseen_bytes = 0
+
+            if cost <= self._bytes_left:
+                self._safely(keep, None)
 
         await asyncio.to_thread(put)
 
     async def size(self) -> int:
         """Return how many bytes are kept."""
-        return await asyncio.to_thread(self._safely, lambda table: table.size(), 0)
+        return await asyncio.to_thread(self._safely, lambda: self._database.read(_size), 0)
 
     async def clear(self) -> int:
         """Forget everything, and return how many bytes that were."""
-        return await asyncio.to_thread(self._safely, lambda table: table.clear(), 0)
+
+        def drop_all(session: Session) -> int:
+            freed = _size(session)
+            session.run("drop_all")
+            return freed
+
+        def clear() -> int:
+            freed = self._database.write(drop_all)
+            self._database.give_room_back()
+            return freed
+
+        return await asyncio.to_thread(self._safely, clear, 0)
 
     async def close(self) -> None:
         """Let go of the database; a later use opens it again."""
 
         def close() -> None:
             with self._lock:
-                self._table.close()
+                self._database.close()
 
         await asyncio.to_thread(close)
 
-    def _safely(self, work: Callable[[CacheTable], T], otherwise: T) -> T:
+    def _make_room(self, session: Session, now: float) -> None:
+        """Where there is not enough room, drop what expired, then the least used."""
+        # One that makes room is enough.
+        if not session.all("lock_room")[0]["is_ours"]:
+            return
+        if _size(session) > self._max_bytes:
+            session.run("drop_expired", now=now)
+        if _size(session) > self._max_bytes:
+            session.run("drop_least_used", bytes_left=self._bytes_left)
+
+    def _safely(self, work: Callable[[], T], otherwise: T) -> T:
         """Do the work, one thread at a time; where the database cannot be used, return the other answer."""
         with self._lock:
             if time.monotonic() < self._rests_until_s:
                 return otherwise
             try:
-                return work(self._table)
-            except (*FileErrors, OSError, DeepResearchError) as exc:
-                self._table.close()
+                return work()
+            except (OSError, DeepResearchError) as exc:
+                self._database.close()
                 self._rests_until_s = time.monotonic() + _REST_S
                 _log.warning("The cache %s cannot be used just now: %s", self.place, exc)
                 return otherwise
+
+
+def _size(session: Session) -> int:
+    return int(session.all("size")[0]["bytes"])
 
 
 def _unpacked(packed: bytes | None) -> bytes | None:

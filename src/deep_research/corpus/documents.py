@@ -76,7 +76,7 @@ def put_document(session: IndexSession, document: Prepared, *, content: str, add
     lists = {"remarks": json.dumps(document.remarks, ensure_ascii=False), "bands": json.dumps(document.bands)}
     # A database takes of these what the statement names.
     columns = document._asdict() | lists | _title_columns(document.title)
-    number = session.add("put_document", content=content, address=address, **columns)
+    number = session.required_row("put_document", content=content, address=address, **columns)["id"]
     session.many(
         "put_text", ({"document": number, "block": block, "data": data} for block, data in enumerate(document.blocks))
     )

@@ -22,6 +22,9 @@ from deep_research.errors import SourceError
 T = TypeVar("T")
 # Two spellings of one name share at least so much.
 _ALIKE = 0.76
+# What a passage takes over from its document, and from where it stands.
+_ABOUT = ("title", "author", "language", "published")
+_SHOWN = ("address", "start", "end", *_ABOUT)
 
 
 class FolderCorpus:
@@ -105,15 +108,9 @@ class FolderCorpus:
 def _search(session: IndexSession, query: str, limit: int, max_looked_at: int) -> list[PassageHit]:
     return [
         PassageHit(
-            address=passage.address,
-            title=passage.title,
-            author=passage.author,
-            start=passage.start,
-            end=passage.end,
+            **{name: getattr(passage, name) for name in _SHOWN},
             text=text_of(session, passage.document, passage.start, passage.end),
             score=score,
-            language=passage.language,
-            published=passage.published,
         )
         for passage, score in rank(session, query, limit, max_looked_at)
     ]
@@ -123,21 +120,13 @@ def _passages(session: IndexSession, address: str) -> list[PassageHit]:
     file = session.one("document_of_address", address=_storable(address))
     if file is None:
         raise SourceError(f"{address!r} is not in the index: refresh the folder, or check the address.")
+    about = {name: file[name] for name in _ABOUT}
     rows = session.rows("passages_of", document=file["document"])
     text = text_of(session, file["document"], 0, max((row["end"] for row in rows), default=0))
+    spans = [(row["start"], row["end"]) for row in rows]
     return [
-        PassageHit(
-            address=address,
-            title=file["title"],
-            author=file["author"],
-            start=row["start"],
-            end=row["end"],
-            text=text[row["start"] : row["end"]],
-            score=0.0,
-            language=file["language"],
-            published=file["published"],
-        )
-        for row in rows
+        PassageHit(address=address, start=start, end=end, text=text[start:end], score=0.0, **about)
+        for start, end in spans
     ]
 
 
@@ -146,8 +135,8 @@ def _spelled_like(session: IndexSession, term: str) -> str:
     first, size = term[:1], len(term)
     if not first.isascii() or not first.isalpha():
         return ""
-    known = session.terms_like(first, least=size - 2, most=size + 2)
-    return next(iter(get_close_matches(term, known, n=1, cutoff=_ALIKE)), "")
+    rows = session.rows("terms_like", first=first, next=chr(ord(first) + 1), least=size - 2, most=size + 2)
+    return next(iter(get_close_matches(term, [row["term"] for row in rows], n=1, cutoff=_ALIKE)), "")
 
 
 def _storable(text: str) -> str:

@@ -4,33 +4,22 @@ Two databases keep an index: a file (`sqlite_index`) and a PostgreSQL that sever
 find the same passages and score them alike.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
+from deep_research.database.port import Column, Database, Row, Session
 from deep_research.readers.versions import all_extractors, package_version
 from deep_research.text.analyzer import ANALYZER_VERSION
 
-Column = str | int | float | bytes | None
 T = TypeVar("T")
 
 # Raise it whenever the tables, the cutting into passages or the search for near-duplicates change what is indexed.
 INDEX_VERSION = 3
 # They have a say in the terms and texts of all formats.
 _PACKAGES = ("snowballstemmer", "PyStemmer", "opencc", "lxml")
-
-
-class Row(Protocol):
-    """A row of an answer, by the names of its columns."""
-
-    def __getitem__(self, name: str, /) -> Any:
-        """Return a column."""
-        ...
-
-    def keys(self) -> Iterable[str]:
-        """Return the names of the columns, in their order."""
-        ...
 
 
 class PassageTerms(NamedTuple):
@@ -54,14 +43,16 @@ class Scored(NamedTuple):
     score: float
 
 
-class IndexSession(Protocol):
+class IndexSession(ABC):
     """One transaction of the index; `folder` is the number of the folder it works on."""
 
-    folder: int
+    def __init__(self, session: Session, folder: int) -> None:
+        self._session = session
+        self.folder = folder
 
-    def rows(self, query: str, **values: Column) -> Sequence[Row]:
+    def rows(self, query: str, **values: Column) -> list[Row]:
         """Return the rows of a named query."""
-        ...
+        return self._session.all(query, **self._own(values))
 
     def one(self, query: str, **values: Column) -> Row | None:
         """Return the first row of a named query, if there is one."""
@@ -73,115 +64,84 @@ class IndexSession(Protocol):
 
     def run(self, query: str, **values: Column) -> None:
         """Send a statement."""
-        ...
-
-    def add(self, query: str, **values: Column) -> int:
-        """Send an insertion and return the number of the new row."""
-        ...
+        self._session.run(query, **self._own(values))
 
     def many(self, query: str, rows: Iterable[Mapping[str, Column]]) -> None:
         """Send a statement once for each row of values."""
-        ...
+        self._session.many(query, map(self._own, rows))
 
     def add_folder(self, path: str) -> int:
         """Add a folder and return its number."""
-        ...
+        self.folder = self.required_row("add_folder", path=path)["id"]
+        return self.folder
 
+    @abstractmethod
     def drop_folder(self) -> None:
         """Remove the folder and all that is known of it."""
-        ...
 
+    @abstractmethod
     def put_terms(self, passages: Sequence[PassageTerms], title: Sequence[str]) -> None:
         """Put passages of a document into the search."""
-        ...
 
+    @abstractmethod
     def drop_terms(self, passages: Sequence[PassageTerms], title: Sequence[str]) -> None:
         """Take passages of a document out of the search."""
-        ...
 
+    @abstractmethod
     def counts(self, terms: Sequence[str], limit: int | None = None) -> dict[str, int]:
         """Return for each term how many passages hold it, counted no further than the limit."""
-        ...
 
+    @abstractmethod
     def best(self, wanted: WantedTerms, limit: int) -> Sequence[Scored]:
         """Return the best passages first, equal ones by number."""
-        ...
 
-    def terms_like(self, first: str, *, least: int, most: int) -> list[str]:
-        """Return the terms of a folder that begin with a letter and have so many of them."""
-        rows = self.rows("terms_like", first=first, next=chr(ord(first) + 1), least=least, most=most)
-        return [row["term"] for row in rows]
+    def _own(self, values: Mapping[str, Column]) -> dict[str, Column]:
+        return {"folder": self.folder, "maker": maker(), **values}
 
 
-class Index(Protocol):
+class Index:
     """An index that is opened on first use; used by one thread at a time."""
+
+    def __init__(self, database: Database, session: Callable[[Session, int], IndexSession]) -> None:
+        self._database = database
+        self._session = session
 
     def read(self, work: Callable[[IndexSession], T], folder: int = 0) -> T:
         """Do the work on one unchanging view of the index."""
-        ...
+        return self._database.read(lambda session: work(self._session(session, folder)))
 
     def write(self, work: Callable[[IndexSession], T], folder: int = 0) -> T:
         """Do the work as the only writer of the folder; all of it is kept, or nothing.
 
         The work may be begun again where a first attempt was lost.
         """
-        ...
+        return self._database.write(lambda session: work(self._session(session, folder)))
 
-    def claim(self, folder: int) -> bool:
-        """Return whether this index may refresh a folder now: not while another host does."""
-        ...
+    def claim(self, folder: int) -> bool:  # noqa: ARG002 - where hosts share an index, it is not for all of them
+        """Return whether this index may refresh a folder now: not while another host does.
+
+        Processes of one machine refresh beside each other, each file in its own transaction.
+        """
+        return True
 
     def release(self, folder: int) -> None:
         """Let others refresh a folder."""
-        ...
 
     def close(self) -> None:
         """Let go of what is held."""
-        ...
-
-
-class Records(Protocol):
-    """One transaction of a database that several hosts share."""
-
-    def all(self, query: str, **values: Column) -> list[Any]:
-        """Return every row of a named query."""
-        ...
-
-    def run(self, query: str, **values: Column) -> int:
-        """Send a named statement and return how many rows it changed."""
-        ...
-
-    def many(self, query: str, rows: Iterable[Mapping[str, Column]]) -> None:
-        """Send a named statement once for each row of values."""
-        ...
-
-
-class SharedDatabase(Protocol):
-    """A database that several hosts share; ports do not know each other, so wiring gives it: `store.postgres`."""
-
-    def read(self, work: Callable[[Records], T]) -> T:
-        """Do the work on one unchanging view."""
-        ...
-
-    def write(self, work: Callable[[Records], T]) -> T:
-        """Do the work; all of it is kept, or nothing."""
-        ...
-
-    def close(self) -> None:
-        """Let go of it."""
-        ...
+        self._database.close()
 
 
 # The file of an index, or what opens the database of one.
-IndexPlace = Path | Callable[[], SharedDatabase]
+IndexPlace = Path | Callable[[], Database]
 
 
 def open_index(place: IndexPlace) -> Index:
     """Return an index by its place."""
     if isinstance(place, Path):
-        from deep_research.corpus.sqlite_index import SqliteIndex
+        from deep_research.corpus.sqlite_index import IndexFile, SqliteIndexSession
 
-        return SqliteIndex(place)
+        return Index(IndexFile(place), SqliteIndexSession)
     from deep_research.corpus.postgres_index import PostgresIndex
 
     return PostgresIndex(place())

@@ -6,9 +6,8 @@ Addresses in the second folder begin with `SHARED`, so that files of one name st
 import asyncio
 import math
 from collections.abc import Collection, Sequence
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from deep_research.corpus.fetcher import FileFetcher, Page
 from deep_research.corpus.port import Corpus, Listed, OnProgress, PassageHit, Remark, Skipped, Survey
 from deep_research.text.analyzer import content_terms
 
@@ -76,15 +75,3 @@ def _held(hit: PassageHit, weights: dict[str, float]) -> float:
     held = {*content_terms(f"{hit.title} {hit.text}")}
     whole = sum(weights.values())
     return sum(weight for term, weight in weights.items() if term in held) / whole if whole else 1.0
-
-
-class JoinedFetcher(Generic[Page]):
-    """Gets the files of two folders, those of the second by addresses that begin with `SHARED`."""
-
-    def __init__(self, first: FileFetcher[Page], second: FileFetcher[Page]) -> None:
-        self._first, self._second = first, second
-        self.timeout_s = first.timeout_s
-
-    async def fetch(self, address: str) -> Page:
-        """Return a file as it is now."""
-        return await (self._second if address.startswith(SHARED) else self._first).fetch(address)

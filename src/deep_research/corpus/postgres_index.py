@@ -6,22 +6,13 @@ Knows no client library: wiring gives the database.
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import TypeVar
 from uuid import uuid4
 
-from deep_research.corpus.index import (
-    Column,
-    IndexSession,
-    PassageTerms,
-    Records,
-    Row,
-    Scored,
-    SharedDatabase,
-    WantedTerms,
-    maker,
-)
+from deep_research.corpus.index import Index, IndexSession, PassageTerms, Scored, WantedTerms
+from deep_research.database.port import Column, Database
 from deep_research.errors import SourceError
 
 T = TypeVar("T")
@@ -37,26 +28,6 @@ _LEASE_S = 10.0
 
 class PostgresIndexSession(IndexSession):
     """One transaction."""
-
-    def __init__(self, records: Records, folder: int = 0) -> None:
-        self._records = records
-        self.folder = folder
-
-    def rows(self, query: str, **values: Column) -> list[Row]:
-        return self._records.all(query, **self._own(values))
-
-    def run(self, query: str, **values: Column) -> None:
-        self._records.run(query, **self._own(values))
-
-    def add(self, query: str, **values: Column) -> int:
-        return int(self.required_row(query, **values)["id"])
-
-    def many(self, query: str, rows: Iterable[Mapping[str, Column]]) -> None:
-        self._records.many(query, [self._own(row) for row in rows])
-
-    def add_folder(self, path: str) -> int:
-        self.folder = self.add("add_folder", path=path)
-        return self.folder
 
     def drop_folder(self) -> None:
         self.run("drop_copies")
@@ -111,11 +82,9 @@ class PostgresIndexSession(IndexSession):
         return [Scored(row["id"], row["score"]) for row in rows]
 
     def _own(self, values: Mapping[str, Column]) -> dict[str, Column]:
-        given: dict[str, Column] = {"folder": self.folder, "maker": maker()}
-        for name, value in values.items():
-            # PostgreSQL keeps no NUL in a text.
-            given[name] = value.replace("\0", "") if isinstance(value, str) else value
-        return given
+        # PostgreSQL keeps no NUL in a text.
+        given = {name: value.replace("\0", "") if isinstance(value, str) else value for name, value in values.items()}
+        return super()._own(given)
 
     def _lexeme(self, key: str) -> str:
         """Return a term as it is written in a vector and in a query; no term holds a quote."""
@@ -134,41 +103,32 @@ def _idf(passages: int, holding: int) -> float:
     return idf if idf > 0 else _MIN_IDF
 
 
-class PostgresIndex:
+class PostgresIndex(Index):
     """The index of a database."""
 
-    def __init__(self, database: SharedDatabase) -> None:
-        self._database = database
-        self._owner = uuid4().hex
-
-    def read(self, work: Callable[[IndexSession], T], folder: int = 0) -> T:
-        return self._database.read(lambda records: work(PostgresIndexSession(records, folder)))
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, PostgresIndexSession)
+        self._claimed: dict[str, Column] = {"owner": uuid4().hex, "lease_s": _LEASE_S}
 
     def write(self, work: Callable[[IndexSession], T], folder: int = 0) -> T:
-        def do(records: Records) -> T:
-            session = PostgresIndexSession(records, folder)
+        def do(session: IndexSession) -> T:
             if folder and session.one("lock_folder") is None:
                 raise SourceError("The folder was removed from the index meanwhile: refresh it again.")
             result = work(session)
             if folder:
                 # A sign of life, for as long as this host refreshes the folder.
-                session.run("claim_folder", owner=self._owner, lease_s=_LEASE_S)
+                session.run("claim_folder", **self._claimed)
             return result
 
-        return self._database.write(do)
+        return super().write(do, folder)
 
     def claim(self, folder: int) -> bool:
-        values: dict[str, Column] = {"folder": folder, "owner": self._owner, "lease_s": _LEASE_S}
-        return bool(self._database.write(lambda records: records.run("claim_folder", **values)))
+        return bool(self._database.write(lambda session: session.run("claim_folder", folder=folder, **self._claimed)))
 
     def release(self, folder: int) -> None:
-        def let_go(records: Records) -> None:
-            session = PostgresIndexSession(records, folder)
-            session.run("release_folder", owner=self._owner)
+        def let_go(session: IndexSession) -> None:
+            session.run("release_folder", **self._claimed)
             session.run("drop_outdated")
             session.run("sort_in_new_terms")
 
-        self._database.write(let_go)
-
-    def close(self) -> None:
-        self._database.close()
+        super().write(let_go, folder)

@@ -28,7 +28,7 @@ SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqli
 SELECT id FROM corpus_folders WHERE path = :path
 
 -- name: add_folder
-INSERT INTO corpus_folders (path) VALUES (:path)
+INSERT INTO corpus_folders (path) VALUES (:path) RETURNING id
 
 -- name: folders
 SELECT path, passages, refreshed,
@@ -113,9 +113,6 @@ DELETE FROM corpus_files WHERE folder = :folder AND address = :address
 -- name: first_address
 SELECT min(address) AS address FROM corpus_files INDEXED BY files_by_content WHERE folder = :folder AND content = :content AND reason = ''
 
--- name: count_files
-SELECT count(*) AS files FROM corpus_files WHERE folder = :folder
-
 -- name: survey
 SELECT count(*) AS documents FROM corpus_documents WHERE folder = :folder AND twin_of IS NULL
 
@@ -146,7 +143,7 @@ INSERT INTO corpus_documents (
 ) VALUES (
     :folder, :content, :address, :title, :is_named, :author, :language, :published, :remarks, :chars, :words, :pages,
     :title_terms, :name_terms, :name_key, :bands
-)
+) RETURNING id
 
 -- name: move_document
 UPDATE corpus_documents SET address = :address, title = :title, title_terms = :title_terms, name_terms = :name_terms,
@@ -227,9 +224,7 @@ FROM corpus_passages JOIN corpus_documents ON corpus_documents.id = document
 WHERE corpus_passages.id IN (SELECT value FROM json_each(:ids))
 
 -- name: first_passages
-SELECT min(corpus_passages.id) AS id, document, address, title, author, language, published, start, "end", terms, title_terms
-FROM corpus_passages JOIN corpus_documents ON corpus_documents.id = document
-WHERE document IN (SELECT value FROM json_each(:ids)) GROUP BY document
+SELECT min(id) AS id FROM corpus_passages WHERE document IN (SELECT value FROM json_each(:documents)) GROUP BY document
 
 -- name: documents_by_name
 SELECT id, name_terms FROM corpus_documents WHERE folder = :folder AND twin_of IS NULL

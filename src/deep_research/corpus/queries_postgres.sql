@@ -69,15 +69,6 @@ SELECT corpus_documents.id AS document, title, author, language, published
 FROM corpus_files JOIN corpus_documents USING (folder, content)
 WHERE corpus_files.folder = :folder AND digest_of(corpus_files.address) = digest_of(:address)
 
--- name: put_document
-INSERT INTO corpus_documents (
-    folder, content, address, title, is_named, author, language, published, remarks, chars, words, pages,
-    title_terms, name_terms, name_key, bands
-) VALUES (
-    :folder, :content, :address, :title, :is_named, :author, :language, :published, :remarks, :chars, :words, :pages,
-    :title_terms, :name_terms, :name_key, :bands
-) RETURNING id
-
 -- name: shared_bands
 WITH each AS MATERIALIZED (
     SELECT corpus_documents.id AS document, value AS band
@@ -129,10 +120,8 @@ FROM corpus_passages JOIN corpus_documents ON corpus_documents.id = document
 WHERE corpus_passages.id IN (SELECT jsonb_array_elements_text(:ids::jsonb)::bigint)
 
 -- name: first_passages
-SELECT DISTINCT ON (document)
-    corpus_passages.id, document, address, title, author, language, published, start, "end", terms, title_terms
-FROM corpus_passages JOIN corpus_documents ON corpus_documents.id = document
-WHERE document IN (SELECT jsonb_array_elements_text(:ids::jsonb)::bigint) ORDER BY document, corpus_passages.id
+SELECT min(id) AS id FROM corpus_passages
+WHERE document IN (SELECT jsonb_array_elements_text(:documents::jsonb)::bigint) GROUP BY document
 
 -- name: documents_by_name
 SELECT id, name_terms FROM corpus_documents WHERE folder = :folder AND twin_of IS NULL

@@ -16,7 +16,8 @@ from itertools import combinations, islice, pairwise
 from typing import NamedTuple
 
 from deep_research.corpus.documents import MAX_NAME_TERMS, text_of, unpacked
-from deep_research.corpus.index import IndexSession, Row, WantedTerms
+from deep_research.corpus.index import IndexSession, WantedTerms
+from deep_research.database.port import Row
 from deep_research.text.analyzer import CJK, analyze, content_terms
 
 _MAX_QUERY_CHARS = 20_000
@@ -130,16 +131,17 @@ class Pool:
             if len(found) >= limit and score != last:
                 break
             last = found[number] = score
-        self._add("candidates", found.keys() - self.candidates.keys())
+        self._add(found.keys() - self.candidates.keys())
         return found
 
     def add_documents(self, numbers: Iterable[int]) -> None:
         """Add the first passage of each document that has none here."""
         here = {candidate.document for candidate in self.candidates.values()}
-        self._add("first_passages", set(numbers) - here)
+        first = self.session.rows("first_passages", documents=json.dumps(sorted(set(numbers) - here)))
+        self._add(row["id"] for row in first)
 
-    def _add(self, query: str, numbers: Iterable[int]) -> None:
-        for row in self.session.rows(query, ids=json.dumps(sorted(numbers))):
+    def _add(self, numbers: Iterable[int]) -> None:
+        for row in self.session.rows("candidates", ids=json.dumps(sorted(numbers))):
             self.candidates[row["id"]] = self._candidate(row)
 
     def _candidate(self, row: Row) -> PassageCandidate:

@@ -14,11 +14,12 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from deep_research.corpus.documents import Prepared, prepare, put_document, settle_document, settle_duplicates
-from deep_research.corpus.index import Index, IndexSession, Row
+from deep_research.corpus.index import Index, IndexSession
 from deep_research.corpus.port import OnProgress, Remark, Skipped, Survey
 from deep_research.corpus.scan import Entry, Scan
 from deep_research.corpus.stored import Files
-from deep_research.database import load_queries
+from deep_research.database.port import Row
+from deep_research.database.queries import load_queries
 from deep_research.errors import SourceError
 from deep_research.readers import read
 from deep_research.sources.document import snapshot_id
@@ -41,30 +42,15 @@ class FileRow(NamedTuple):
 
 def refresh(key: str, files: Files, index: Index, on_progress: OnProgress, is_stopped: Callable[[], bool]) -> Survey:
     """Read what is new or changed, forget what is gone, and report; stop early between two files where `is_stopped`."""
-    with closing(_Notes()) as notes:
-        work = _Refresh(index, key, files, notes)
-        work.wait_for_turn(is_stopped)
-        try:
-            return _refresh(work, on_progress, is_stopped)
-        finally:
-            work.release()
-
-
-def _refresh(work: "_Refresh", on_progress: OnProgress, is_stopped: Callable[[], bool]) -> Survey:
-    scan = work.scan()
-    removed = 0
-    for done, row in enumerate(work.notes.each("next_changed"), scan.taken - scan.changed):
-        if is_stopped():
-            break
-        entry = Entry(*row)
-        on_progress(done, scan.taken, entry.address)
-        work.take(entry)
-    else:
-        # After the new files, so that one that was only renamed is not read again.
-        removed = sum(work.forget(row["address"]) for row in work.notes.each("next_gone"))
-        work.settle()
-    on_progress(scan.taken, scan.taken, "")
-    return work.survey(scan, removed=removed)
+    folder = index.write(lambda session: _folder_number(session, key))
+    # Another host may be refreshing the folder.
+    while not index.claim(folder) and not is_stopped():
+        time.sleep(_PAUSE_S)
+    try:
+        with closing(_Notes()) as notes:
+            return _Refresh(index, folder, files, notes).run(on_progress, is_stopped)
+    finally:
+        index.release(folder)
 
 
 class _Notes:
@@ -102,38 +88,36 @@ def _statement(query: str) -> str:
     return load_queries("deep_research.corpus")[query]
 
 
-class _Scanned(NamedTuple):
-    """What a scan met, the files taken into the temporary table, and those of them to be looked into."""
-
-    met: Scan
-    taken: int
-    changed: int
-
-
 class _Refresh:
-    def __init__(self, index: Index, key: str, files: Files, notes: _Notes) -> None:
-        self._index, self._files = index, files
-        self.notes = notes
+    def __init__(self, index: Index, folder: int, files: Files, notes: _Notes) -> None:
+        self._index, self._folder, self._files, self._notes = index, folder, files, notes
         self._read_now = 0
-        self._folder = index.write(lambda session: _folder_number(session, key))
 
-    def wait_for_turn(self, is_stopped: Callable[[], bool]) -> None:
-        """Wait while another host refreshes the folder."""
-        while not self._index.claim(self._folder) and not is_stopped():
-            time.sleep(_PAUSE_S)
+    def run(self, on_progress: OnProgress, is_stopped: Callable[[], bool]) -> Survey:
+        met = self._scan()
+        taken, changed = self._notes.counts()
+        removed = 0
+        for done, row in enumerate(self._notes.each("next_changed"), taken - changed):
+            if is_stopped():
+                break
+            entry = Entry(*row)
+            on_progress(done, taken, entry.address)
+            while not self._put(entry.address, *self._look(entry)):
+                pass
+        else:
+            # After the new files, so that one that was only renamed is not read again.
+            removed = sum(self._forget(row["address"]) for row in self._notes.each("next_gone"))
+            self._index.write(_settle, self._folder)
+        on_progress(taken, taken, "")
+        return self._index.read(lambda session: self._survey(session, met, removed), self._folder)
 
-    def release(self) -> None:
-        """Let other hosts refresh it."""
-        self._index.release(self._folder)
-
-    def scan(self) -> _Scanned:
+    def _scan(self) -> Scan:
         """Note what the folder holds."""
         # In this order: a file that another process adds from here on is not taken for one that is gone.
         after: str | None = ""
         while after is not None:
             after = self._note_known(after)
-        met = self._files.scan(lambda entry: self.notes.add("note_seen", entry._asdict()))
-        return _Scanned(met, *self.notes.counts())
+        return self._files.scan(lambda entry: self._notes.add("note_seen", entry._asdict()))
 
     def _note_known(self, after: str) -> str | None:
         """Note the next files that the index knows, and return the last of them."""
@@ -141,15 +125,10 @@ class _Refresh:
             lambda session: session.rows("known_files", after=after, limit=_KNOWN_AT_ONCE), self._folder
         )
         for row in rows:
-            self.notes.add("note_known", {name: row[name] for name in ("address", "size", "mtime_ns", "is_settled")})
+            self._notes.add("note_known", {name: row[name] for name in ("address", "size", "mtime_ns", "is_settled")})
         return rows[-1]["address"] if rows else None
 
-    def take(self, entry: Entry) -> None:
-        """Look at a file that is new or has changed, and read it unless its content is known."""
-        while not self._put(entry.address, *self._look(entry)):
-            pass
-
-    def forget(self, address: str) -> bool:
+    def _forget(self, address: str) -> bool:
         """Remove a file that is gone, and its document if no other file has it."""
 
         def drop(session: IndexSession) -> bool:
@@ -161,28 +140,6 @@ class _Refresh:
 
         self._files.forget(address)
         return self._index.write(drop, self._folder)
-
-    def settle(self) -> None:
-        """Collapse near-duplicates, and note the time."""
-
-        def settle(session: IndexSession) -> None:
-            settle_duplicates(session)
-            session.run("set_refreshed")
-
-        self._index.write(settle, self._folder)
-
-    def survey(self, scan: _Scanned, *, removed: int) -> Survey:
-        """Return what was found."""
-        known = self._index.read(_survey, self._folder)
-        skipped = sorted([*scan.met.skipped, *known.skipped], key=lambda one: one.address)
-        return known.model_copy(
-            update={
-                "files": scan.met.files,
-                "read_now": self._read_now,
-                "removed": removed,
-                "skipped": tuple(skipped),
-            }
-        )
 
     def _look(self, entry: Entry) -> tuple[FileRow, Prepared | None]:
         """Return what a file is now, and its document if that must be put into the index."""
@@ -228,19 +185,26 @@ class _Refresh:
 
         return self._index.write(put, self._folder)
 
+    def _survey(self, session: IndexSession, met: Scan, removed: int) -> Survey:
+        unusable = (Skipped(**row) for row in session.rows("unusable"))
+        return Survey(
+            files=met.files,
+            indexed=session.required_row("survey")["documents"],
+            read_now=self._read_now,
+            removed=removed,
+            skipped=tuple(sorted((*met.skipped, *unusable), key=lambda one: one.address)),
+            remarks=tuple(
+                Remark(address=row["address"], remark=remark)
+                for row in session.rows("remarks")
+                for remark in remarks_of(row)
+            ),
+        )
 
-def _survey(session: IndexSession) -> Survey:
-    """Return what the index knows of a folder."""
-    return Survey(
-        files=session.required_row("count_files")["files"],
-        indexed=session.required_row("survey")["documents"],
-        skipped=tuple(Skipped(**row) for row in session.rows("unusable")),
-        remarks=tuple(
-            Remark(address=row["address"], remark=remark)
-            for row in session.rows("remarks")
-            for remark in remarks_of(row)
-        ),
-    )
+
+def _settle(session: IndexSession) -> None:
+    """Collapse near-duplicates, and note the time."""
+    settle_duplicates(session)
+    session.run("set_refreshed")
 
 
 def remarks_of(row: Row) -> list[str]:

@@ -4,61 +4,41 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Protocol
 
 from deep_research.corpus.address import path_of
 from deep_research.corpus.files import folder_key, locate, read_bytes
-from deep_research.corpus.index import IndexPlace, Records, Row, SharedDatabase
+from deep_research.corpus.index import IndexPlace
 from deep_research.corpus.scan import Entry, Scan, check_documents, scan_folder, split
+from deep_research.database.port import Column, Database, Row
 from deep_research.errors import InputError, SourceGone
 from deep_research.request import is_collection
 
 
-class Files(Protocol):
-    """The files that an index is made of."""
-
-    def check(self) -> None:
-        """Raise `InputError` where there are none to be had."""
-        ...
-
-    def scan(self, take: Callable[[Entry], object]) -> Scan:
-        """Hand over each file that can be read, in no order."""
-        ...
-
-    def read(self, address: str) -> tuple[bytes, Entry]:
-        """Return a file that a scan met and its state; raise `SourceError` where it cannot be had."""
-        ...
-
-    def forget(self, address: str) -> None:
-        """Take note that a file is gone."""
-        ...
-
-    def fetch(self, address: str) -> tuple[str, bytes]:
-        """Return the one spelling of an address that somebody gives, and the file; never one from elsewhere."""
-        ...
-
-
 class FolderFiles:
-    """A folder of this host, or a single file of it."""
+    """A folder of this host, or a single file of it: the files that an index is made of."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._root = split(folder)[0]
 
     def check(self) -> None:
+        """Raise `InputError` where there are none to be had."""
         check_documents(self._folder)
 
     def scan(self, take: Callable[[Entry], object]) -> Scan:
+        """Hand over each file that can be read, in no order."""
         return scan_folder(self._folder, take)
 
     def read(self, address: str) -> tuple[bytes, Entry]:
+        """Return a file that a scan met and its state; raise `SourceError` where it cannot be had."""
         raw, status = read_bytes(self._root / path_of(address), address)
         return raw, Entry(address, status.st_size, status.st_mtime_ns)
 
     def forget(self, address: str) -> None:
-        """Do nothing: the file is gone."""
+        """Take note that a file is gone."""
 
     def fetch(self, address: str) -> tuple[str, bytes]:
+        """Return the one spelling of an address that somebody gives, and the file; never one from elsewhere."""
         address, path = locate(self._folder, address)
         return address, read_bytes(path, address)[0]
 
@@ -66,7 +46,7 @@ class FolderFiles:
 class StoredFiles:
     """Files in a database, under the name of a collection or the path of a folder."""
 
-    def __init__(self, folder: Path, open_database: Callable[[], SharedDatabase]) -> None:
+    def __init__(self, folder: Path, open_database: Callable[[], Database]) -> None:
         self._path = folder_key(folder)
         self._open = open_database
 
@@ -103,16 +83,13 @@ class StoredFiles:
         raw, entry = self.read(address)
         return entry.address, raw
 
-    def _rows(self, query: str, **values: str) -> list[Row]:
+    def _rows(self, query: str, **values: Column) -> list[Row]:
         with closing(self._open()) as database:
-            return database.read(lambda records: records.all(query, path=self._path, **values))
+            return database.read(lambda session: session.all(query, path=self._path, **values))
 
-    def _write(self, query: str, **values: str | int | bytes) -> None:
-        def send(records: Records) -> None:
-            records.run(query, path=self._path, **values)
-
+    def _write(self, query: str, **values: Column) -> None:
         with closing(self._open()) as database:
-            database.write(send)
+            database.write(lambda session: session.run(query, path=self._path, **values))
 
 
 class CopiedFolder(FolderFiles):
@@ -131,6 +108,9 @@ class CopiedFolder(FolderFiles):
         self._stored.forget(address)
 
 
+Files = FolderFiles | StoredFiles
+
+
 def files_in(folder: Path, place: IndexPlace) -> Files:
     """Return the files of a folder or a collection, given where they are indexed."""
     if isinstance(place, Path):
@@ -141,8 +121,8 @@ def files_in(folder: Path, place: IndexPlace) -> Files:
     return CopiedFolder(folder, stored)
 
 
-def stored_paths(prefix: str, open_database: Callable[[], SharedDatabase]) -> set[str]:
+def stored_paths(prefix: str, open_database: Callable[[], Database]) -> set[str]:
     """Return the names and paths in a database that begin so."""
     with closing(open_database()) as database:
-        rows = database.read(lambda records: records.all("paths_of_originals", prefix=prefix))
+        rows = database.read(lambda session: session.all("paths_of_originals", prefix=prefix))
         return {row["path"] for row in rows}

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from pydantic import AwareDatetime
 
+from deep_research.database.port import Row
 from deep_research.errors import SignInFailed, UsageError
 from deep_research.service.audit_log import AuditLog
 from deep_research.service.database import Records, ServerDatabase, open_server_database
@@ -20,7 +21,6 @@ from deep_research.service.identity import SCOPES, Identity, Scope
 from deep_research.service.passwords import Passwords
 from deep_research.service.throttle import Throttle
 from deep_research.settings import Settings
-from deep_research.store.sql import Row
 from deep_research.value import Value, digest_of
 
 # Tokens are found in leaks by how they begin.

@@ -6,19 +6,15 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from deep_research.database import connect
+from deep_research.database.port import Column, Database, Session
+from deep_research.database.sqlite import SqliteFile, connect
 from deep_research.settings import Settings
-from deep_research.store.sql import Column
-from deep_research.store.sql import Records as Records
-from deep_research.store.sqlite_file import SqliteFile, our_errors
 from deep_research.wiring import open_database
 
-if TYPE_CHECKING:
-    from deep_research.store.postgres import PostgresDatabase
-
 T = TypeVar("T")
+Records = Session
 _SAME_MOMENT_S = 0.05
 # For how long a change that another process made in PostgreSQL may go unseen.
 _UNSEEN_S = 1.0
@@ -28,16 +24,17 @@ _PACKAGE = "deep_research.service"
 class ServerDatabase:
     """The tables, used by one thread of this process; other processes may use them at the same time."""
 
-    def __init__(self, place: "Path | PostgresDatabase", *, busy_timeout_s: float = 30.0) -> None:
-        self._tables = _ServerFile(place, busy_timeout_s) if isinstance(place, Path) else _SharedTables(place)
-        self._seen, self._seen_at = 0, 0.0
+    def __init__(self, place: Path | Database) -> None:
+        self._database = _ServerFile(place, package=_PACKAGE) if isinstance(place, Path) else place
+        self._own_changes, self._seen, self._seen_at = 0, 0, 0.0
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="server-db")
 
     async def work(self, work: Callable[[Records], T]) -> T:
         """Do something as if nobody else had a transaction meanwhile; it may be begun again where a first was lost."""
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, self._tables.write, work)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._database.write, work)
         finally:
+            self._own_changes += 1
             self._seen_at = 0.0
 
     async def all(self, query: str, **values: Column) -> list[dict[str, Any]]:
@@ -54,13 +51,19 @@ class ServerDatabase:
         A thousand who ask at the same moment are answered by one look: each look lets busy threads go first.
         """
         if time.monotonic() - self._seen_at >= _SAME_MOMENT_S:
-            self._seen = self._tables.version()
+            self._seen = self._version()
             self._seen_at = time.monotonic()
         return self._seen
 
+    def _version(self) -> int:
+        if isinstance(self._database, _ServerFile):
+            return self._database.version()
+        # Asked before every request: what others change is looked up again after a moment, without asking for it.
+        return self._own_changes + int(time.monotonic() / _UNSEEN_S)
+
     async def close(self) -> None:
         """Let go of the tables."""
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._tables.close)
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._database.close)
         self._thread.shutdown(wait=True)
 
 
@@ -71,38 +74,16 @@ def open_server_database(settings: Settings) -> ServerDatabase:
     return ServerDatabase(open_database(settings, _PACKAGE, isolation="SERIALIZABLE"))
 
 
-class _SharedTables:
-    """The tables in PostgreSQL."""
-
-    def __init__(self, database: "PostgresDatabase") -> None:
-        self._database = database
-        self._own_changes = 0
-
-    def write(self, work: Callable[[Records], T]) -> T:
-        try:
-            return self._database.write(work)
-        finally:
-            self._own_changes += 1
-
-    def version(self) -> int:
-        # Asked before every request: what others change is looked up again after a moment, without asking for it.
-        return self._own_changes + int(time.monotonic() / _UNSEEN_S)
-
-    def close(self) -> None:
-        self._database.close()
-
-
 class _ServerFile(SqliteFile):
     """The tables in one SQLite file, with a second connection that sees the changes of others."""
 
-    def __init__(self, path: Path, busy_timeout_s: float) -> None:
-        super().__init__(path, busy_timeout_s=busy_timeout_s, package=_PACKAGE)
-        self._watch: sqlite3.Connection | None = None
+    _watch: sqlite3.Connection | None = None
 
     def version(self) -> int:
-        with our_errors(self.path):
+        """Return a number that changes with every change of the file."""
+        with self.our_errors():
             if self._watch is None:
-                self._watch = connect(self.path, timeout_s=1.0, check_same_thread=False)
+                self._watch = connect(self.path, timeout_s=1.0)
             return int(self._watch.execute("PRAGMA data_version").fetchone()[0])
 
     def close(self) -> None:

@@ -15,20 +15,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 from deep_research.corpus.address import address_of
 from deep_research.corpus.stored import StoredFiles
-from deep_research.database import connect_read_only
+from deep_research.database.seals import SEAL, teach_seals
+from deep_research.database.sqlite import SqliteFile, connect_read_only
 from deep_research.errors import RunHeld, StoreCorrupt, UsageError
 from deep_research.request import COLLECTION
-from deep_research.service.database import ServerDatabase
 from deep_research.settings import Settings
 from deep_research.store.lease import Owner, current_owner, holds_lease
 from deep_research.store.rows import require_sound
-from deep_research.store.seals import SEAL, teach_seals
-from deep_research.store.sqlite import SqliteStore
 from deep_research.value import JsonObject, canonical_json, json_of
 from deep_research.wiring import open_database
 
 if TYPE_CHECKING:
-    from deep_research.store.postgres import Connection
+    from deep_research.database.postgres import Connection
 
 _COLLECTION_ID = re.compile("[0-9a-f]{32}")
 # Failed tries to sign in count for minutes only.
@@ -53,9 +51,10 @@ async def copy_home(settings: Settings, home: Path) -> dict[str, int]:
     for file, package in ((home / "store.db", "deep_research.store"), (home / "server.db", "deep_research.service")):
         if not file.exists():
             continue
-        await _bring_up_to_date(file)
+        with closing(SqliteFile(file, package=package)) as older:
+            # What an older version wrote is brought up to date.
+            older.read(lambda _: None)
         with closing(connect_read_only(file)) as source:
-            source.row_factory = sqlite3.Row
             teach_seals(source)
             source.execute("BEGIN")
             if package == "deep_research.store":
@@ -70,17 +69,6 @@ async def copy_home(settings: Settings, home: Path) -> dict[str, int]:
     if not counts:
         raise UsageError(f"{home} holds no store.db and no server.db.")
     return counts
-
-
-async def _bring_up_to_date(file: Path) -> None:
-    if file.name == "store.db":
-        store = SqliteStore(file)
-        await store.size()
-        await store.close()
-    else:
-        tables = ServerDatabase(file)
-        await tables.work(lambda _: None)
-        await tables.close()
 
 
 def _require_at_rest(source: sqlite3.Connection) -> None:

@@ -24,12 +24,12 @@ from procrastinate.jobs import Job, Status
 from procrastinate.manager import JobManager
 from procrastinate.schema import SchemaManager
 
+from deep_research.database.postgres import MIGRATION_LOCK, SCHEMA, SCHEMA_NUMBERS, conninfo_of, place_of
 from deep_research.errors import StoreLocked
 from deep_research.events import LiveText, OnLive
 from deep_research.service.run_queue import Notice, OnNotice, Turns, is_held
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Store
-from deep_research.store.postgres import MIGRATION_LOCK, SCHEMA, SCHEMA_NUMBERS, conninfo_of, place_of
 
 _log = logging.getLogger(__name__)
 _TASK: Final = "run"

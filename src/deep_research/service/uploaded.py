@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from deep_research.corpus.address import address_of
-from deep_research.corpus.index import SharedDatabase
 from deep_research.corpus.stored import StoredFiles, stored_paths
+from deep_research.database.port import Database
 from deep_research.private_files import make_folder
 from deep_research.request import COLLECTION
 from deep_research.settings import Settings
@@ -49,7 +49,7 @@ class FilesOfHome:
 class FilesOfDatabase:
     """Rows of a table."""
 
-    def __init__(self, open_database: Callable[[], SharedDatabase]) -> None:
+    def __init__(self, open_database: Callable[[], Database]) -> None:
         self._open = open_database
 
     def folder(self, collection: str) -> Path:

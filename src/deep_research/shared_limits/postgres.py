@@ -15,10 +15,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deep_research.store.sql import Column, Row
+from deep_research.database.port import Column, Row
 
 if TYPE_CHECKING:
-    from deep_research.store.postgres import PostgresDatabase
+    from deep_research.database.postgres import PostgresDatabase
 
 LEASE_S = 10.0
 _RENEW_EVERY_S = 3.0

@@ -1,8 +1,5 @@
 -- The statements of the store that PostgreSQL needs in other words than queries.sql has.
 
--- name: clock
-SELECT extract(epoch FROM clock_timestamp())::float8 AS now_s
-
 -- Runs
 
 -- name: lock_run

@@ -15,6 +15,8 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
+from deep_research.database.port import Column, Row, Session
+from deep_research.database.seals import is_sound
 from deep_research.errors import (
     ConfigurationError,
     DeepResearchError,
@@ -30,8 +32,6 @@ from deep_research.sources.document import Document, text_id
 from deep_research.store.blobs import BlobStorage
 from deep_research.store.lease import Owner, holds_lease
 from deep_research.store.port import Claim, JournalRow, NewEvent, RunChoice, RunRow, UnfinishedRun
-from deep_research.store.seals import is_sound
-from deep_research.store.sql import Column, Row, Session
 from deep_research.value import Json, Value
 
 V = TypeVar("V", bound=Value)

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from deep_research.database.port import Column, Database, Session
 from deep_research.errors import RunHeld, StopRun, UsageError
 from deep_research.events import RunEvent, RunStatus
 from deep_research.evidence.passage import Evidence, Passage
@@ -15,7 +16,6 @@ from deep_research.store import rows
 from deep_research.store.blobs import BlobStorage, new_name
 from deep_research.store.lease import Owner, holds_lease
 from deep_research.store.port import Claim, JournalRow, NewEvent, RunChoice, RunRow, StoreSize, UnfinishedRun
-from deep_research.store.sql import Column, Database, Session
 from deep_research.store.write_queue import WriteQueue
 from deep_research.value import Json, JsonObject
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from deep_research.database.sqlite import SqliteFile
 from deep_research.store.blobs import BlobStorage
 from deep_research.store.sql_store import SqlStore
-from deep_research.store.sqlite_file import SqliteFile
 
 
 class SqliteStore(SqlStore):

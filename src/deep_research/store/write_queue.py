@@ -8,8 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from deep_research.database.port import Database, Session
 from deep_research.errors import CannotWrite, StoreCorrupt, StoreLocked
-from deep_research.store.sql import Database, Session
 
 T = TypeVar("T")
 

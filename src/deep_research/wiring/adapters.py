@@ -20,8 +20,8 @@ from deep_research.wiring.models import models_from, reasoner_from
 from deep_research.wiring.traces import observers_from
 
 if TYPE_CHECKING:
+    from deep_research.database.postgres import Isolation, PostgresDatabase
     from deep_research.pipeline.adapters import Adapters
-    from deep_research.store.postgres import Isolation, PostgresDatabase
 
 
 def open_store(settings: Settings) -> Store:
@@ -52,7 +52,7 @@ def open_database(
 ) -> "PostgresDatabase":
     """Return the tables of a package in the PostgreSQL that is named."""
     try:
-        from deep_research.store.postgres import PostgresDatabase
+        from deep_research.database.postgres import PostgresDatabase
     except ImportError as exc:
         raise ConfigurationError("PostgreSQL needs an extra: pip install 'deep-research[postgres]'") from exc
     url = settings.database_url.get_secret_value() if settings.database_url else ""

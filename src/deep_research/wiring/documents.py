@@ -1,17 +1,40 @@
-"""The folders of documents that a run searches, from the settings."""
+"""The folders of documents that a run searches, from the settings, and the fetcher of their files."""
 
+import asyncio
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from deep_research.corpus.fetcher import CorpusFetcher
 from deep_research.corpus.folder import FolderCorpus
 from deep_research.corpus.index import IndexPlace
-from deep_research.corpus.joined import SHARED, JoinedCorpus, JoinedFetcher
+from deep_research.corpus.joined import SHARED, JoinedCorpus
 from deep_research.corpus.port import Corpus
-from deep_research.corpus.stored import files_in
-from deep_research.fetch.port import Fetched, Fetcher
+from deep_research.corpus.stored import Files, files_in
+from deep_research.fetch.port import Fetched
+from deep_research.readers.registry import FORMATS
 from deep_research.settings import Settings
 from deep_research.wiring.adapters import open_database
+
+
+class FileFetcher:
+    """Gets files by their address in a folder, and nothing else; addresses in a second one begin with `SHARED`."""
+
+    timeout_s = 30.0
+
+    def __init__(self, files: Files, shared: Files | None = None) -> None:
+        self._files, self._shared = files, shared
+
+    async def fetch(self, address: str) -> Fetched:
+        """Return a file as it is now; raise `SourceError` if it is gone or the address leaves the folder."""
+        return await asyncio.to_thread(self._fetch, address)
+
+    def _fetch(self, address: str) -> Fetched:
+        files, prefix = self._files, ""
+        if self._shared is not None and address.startswith(SHARED):
+            files, prefix = self._shared, SHARED
+        address, raw = files.fetch(address.removeprefix(prefix))
+        suffix = PurePosixPath(address).suffix.lower()
+        media_type = next(kind.media_types[0] for kind in FORMATS.values() if suffix in kind.suffixes)
+        return Fetched(address=f"{prefix}{address}", media_type=media_type, raw=raw)
 
 
 @dataclass(frozen=True)
@@ -19,7 +42,7 @@ class OwnDocuments:
     """What finds documents, and what gets their files."""
 
     corpus: Corpus
-    fetcher: Fetcher
+    fetcher: FileFetcher
 
 
 def documents_from(settings: Settings) -> OwnDocuments | None:
@@ -27,13 +50,11 @@ def documents_from(settings: Settings) -> OwnDocuments | None:
     folders = [folder for folder in (settings.docs, settings.also_docs) if folder is not None]
     if not folders:
         return None
-    for folder in folders:
-        files_in(folder, index_place(settings)).check()
-    first = _folder(folders[0], settings)
-    if len(folders) == 1:
-        return first
-    second = _folder(folders[1], settings, SHARED)
-    return OwnDocuments(JoinedCorpus(first.corpus, second.corpus), JoinedFetcher(first.fetcher, second.fetcher))
+    files = [files_in(folder, index_place(settings)) for folder in folders]
+    for each in files:
+        each.check()
+    corpora = [corpus_of(folder, settings) for folder in folders]
+    return OwnDocuments(JoinedCorpus(*corpora) if len(corpora) > 1 else corpora[0], FileFetcher(*files))
 
 
 def index_place(settings: Settings) -> IndexPlace:
@@ -46,8 +67,3 @@ def index_place(settings: Settings) -> IndexPlace:
 def corpus_of(folder: Path, settings: Settings) -> FolderCorpus:
     """Return the documents of a folder as they are indexed."""
     return FolderCorpus(folder, index=index_place(settings))
-
-
-def _folder(folder: Path, settings: Settings, prefix: str = "") -> OwnDocuments:
-    files = files_in(folder, index_place(settings))
-    return OwnDocuments(corpus_of(folder, settings), CorpusFetcher(files, Fetched, prefix=prefix))

@@ -178,13 +178,11 @@ def _identity(spec: EngineSpec, settings: Settings) -> str:
 
 def open_cache(settings: Settings) -> "Cache":
     """Return what is kept between runs: in the PostgreSQL that is named, for all hosts, else in a file."""
-    max_bytes = int(settings.cache_mb * 1_000_000)
-    if settings.database_url is None:
-        from deep_research.cache.disk import DiskCache
+    from deep_research.cache.cache import Cache, CacheFile
 
-        return DiskCache(settings.cache_path, max_bytes=max_bytes)
-    database = open_database(settings, "deep_research.cache", patience_s=_CACHE_PATIENCE_S)
-    from deep_research.cache.cache import Cache
-    from deep_research.cache.postgres import PostgresCacheTable
-
-    return Cache(PostgresCacheTable(database), max_bytes=max_bytes)
+    database = (
+        CacheFile(settings.cache_path)
+        if settings.database_url is None
+        else open_database(settings, "deep_research.cache", patience_s=_CACHE_PATIENCE_S)
+    )
+    return Cache(database, max_bytes=int(settings.cache_mb * 1_000_000))

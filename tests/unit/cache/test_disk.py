@@ -8,8 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from deep_research.cache.disk import DiskCache
-from tests.support.cache_suite import CacheConformance, Clock, OpenCache, kept, noise
+from tests.support.cache_suite import CacheConformance, Clock, OpenCache, cache_in, kept, noise
 
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "no database": lambda raw: b"This is no database. " * 500,
@@ -21,7 +20,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 class TestDiskCache(CacheConformance):
     @pytest.fixture
     def open_cache(self, tmp_path, clock) -> OpenCache:
-        return lambda max_bytes: DiskCache(tmp_path / "home" / "cache.db", max_bytes=max_bytes, now=clock)
+        return lambda max_bytes: cache_in(tmp_path / "home" / "cache.db", max_bytes=max_bytes, now=clock)
 
     @pytest.fixture
     def damage_values(self, tmp_path) -> Callable[[], None]:
@@ -38,14 +37,19 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-async def cache(tmp_path, clock):
-    cache = DiskCache(tmp_path / "home" / "cache.db", max_bytes=20_000, now=clock)
+def path(tmp_path):
+    return tmp_path / "home" / "cache.db"
+
+
+@pytest.fixture
+async def cache(path, clock):
+    cache = cache_in(path, max_bytes=20_000, now=clock)
     yield cache
     await cache.close()
 
 
 async def test_clearing_gives_the_room_back(tmp_path):
-    cache = DiskCache(tmp_path / "cache.db", max_bytes=1_000_000)
+    cache = cache_in(tmp_path / "cache.db", max_bytes=1_000_000)
     for number in range(4):
         await cache.put("page", str(number), noise(number, 100_000), 10)
     await cache.clear()
@@ -54,29 +58,29 @@ async def test_clearing_gives_the_room_back(tmp_path):
 
 
 async def test_file_stays_within_its_bounds(tmp_path, clock):
-    cache = DiskCache(tmp_path / "cache.db", max_bytes=200_000, now=clock)
+    cache = cache_in(tmp_path / "cache.db", max_bytes=200_000, now=clock)
     for number in range(200):
         clock.now += 1
         await cache.put("page", str(number), noise(number, 10_000), 10_000)
     await cache.close()
-    assert cache.path.stat().st_size < 400_000
+    assert (tmp_path / "cache.db").stat().st_size < 400_000
 
 
 @pytest.mark.parametrize("how", DAMAGE)
-async def test_damaged_file_is_made_anew(cache, how):
+async def test_damaged_file_is_made_anew(cache, path, how):
     for number in range(4):
         await cache.put("page", str(number), noise(number, 4_000), 10)
     await cache.close()
-    cache.path.write_bytes(DAMAGE[how](cache.path.read_bytes()))
+    path.write_bytes(DAMAGE[how](path.read_bytes()))
     assert await kept(cache, "0123") == []
     await cache.put("page", "a", b"again", 10)
     assert await cache.get("page", "a") == b"again"
 
 
-async def test_file_of_another_version_is_made_anew(cache):
+async def test_file_of_another_version_is_made_anew(cache, path):
     await cache.put("page", "a", b"one", 10)
     await cache.close()
-    with closing(sqlite3.connect(cache.path)) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 7")
     assert await cache.get("page", "a") is None
     await cache.put("page", "a", b"two", 10)
@@ -86,7 +90,7 @@ async def test_file_of_another_version_is_made_anew(cache):
 async def test_file_that_cannot_be_opened_is_a_miss(tmp_path):
     (tmp_path / "file").write_text("no folder")
     for path in (tmp_path, tmp_path / "file" / "cache.db"):
-        cache = DiskCache(path, max_bytes=20_000)
+        cache = cache_in(path, max_bytes=20_000)
         await cache.put("page", "a", b"one", 10)
         assert await cache.get("page", "a") is None
         assert (await cache.size(), await cache.clear()) == (0, 0)
@@ -95,7 +99,7 @@ async def test_file_that_cannot_be_opened_is_a_miss(tmp_path):
 
 async def test_locked_file_is_a_miss_and_waited_for_only_once(tmp_path, clock):
     path = tmp_path / "cache.db"
-    cache = DiskCache(path, max_bytes=20_000, now=clock, busy_timeout_s=0.01)
+    cache = cache_in(path, max_bytes=20_000, now=clock, busy_timeout_s=0.01)
     await cache.put("page", "a", b"one", 10)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -104,7 +108,7 @@ async def test_locked_file_is_a_miss_and_waited_for_only_once(tmp_path, clock):
         await cache.put("page", "b", b"two", 10)
         # From now on the file is left alone for a while.
         assert await cache.get("page", "a") is None
-    other_cache = DiskCache(path, max_bytes=20_000, now=clock)
+    other_cache = cache_in(path, max_bytes=20_000, now=clock)
     assert await kept(other_cache, "ab") == ["a"]
     await other_cache.close()
     await cache.close()
@@ -113,10 +117,10 @@ async def test_locked_file_is_a_miss_and_waited_for_only_once(tmp_path, clock):
 _WRITER = """
 import asyncio, sys
 from pathlib import Path
-from deep_research.cache.disk import DiskCache
+from deep_research.cache.cache import Cache, CacheFile
 
 async def main(path, name):
-    cache = DiskCache(Path(path), max_bytes=10_000_000, busy_timeout_s=20)
+    cache = Cache(CacheFile(Path(path), busy_timeout_s=20), max_bytes=10_000_000)
     for number in range(40):
         await cache.put("page", f"{name}{number}", b"x" * 1000, 60)
     await cache.close()
@@ -129,6 +133,6 @@ async def test_processes_share_a_new_file_from_the_first_moment(tmp_path):
     path = tmp_path / "cache.db"
     writers = [subprocess.Popen([sys.executable, "-c", _WRITER, str(path), name]) for name in "abc"]
     assert [writer.wait() for writer in writers] == [0, 0, 0]
-    cache = DiskCache(path, max_bytes=10_000_000)
+    cache = cache_in(path, max_bytes=10_000_000)
     assert len(await kept(cache, [f"{name}{number}" for name in "abc" for number in range(40)])) == 120
     await cache.close()

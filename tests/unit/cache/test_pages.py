@@ -5,11 +5,11 @@ from datetime import datetime
 
 import pytest
 
-from deep_research.cache.disk import DiskCache
 from deep_research.cache.pages import CachedFetcher
 from deep_research.errors import AddressRefused, NetworkError, SourceBusy, SourceError
 from deep_research.fetch.port import Fetched, Validators
 from deep_research.fetch.web import WebFetcher
+from tests.support.cache_suite import cache_in
 from tests.unit.fetch.wall_pages import ARTICLES, WALLS
 from tests.unit.net.site import Site, client_of, page
 from tests.unit.readers.pdf_files import make_pdf
@@ -25,7 +25,7 @@ class World:
     def __init__(self, path, site: Site, client) -> None:
         self.now = 1_000_000.0
         self.site = site
-        self.cache = DiskCache(path / "cache.db", max_bytes=50_000_000, now=lambda: self.now)
+        self.cache = cache_in(path / "cache.db", max_bytes=50_000_000, now=lambda: self.now)
         self.web = WebFetcher(client, honours_robots=False, sleep=lambda _: asyncio.sleep(0))
 
     async def fetch(self, path: str = "/", *, identity: str = "") -> Fetched:
@@ -96,7 +96,7 @@ async def test_answer_that_nothing_changed_gives_the_page_a_new_time(tmp_path):
                 validators=kept,
             )
 
-    cache, now = DiskCache(tmp_path / "cache.db", max_bytes=1_000_000, now=lambda: 0.0), [0.0]
+    cache, now = cache_in(tmp_path / "cache.db", max_bytes=1_000_000, now=lambda: 0.0), [0.0]
     fetcher = CachedFetcher(Telling(), cache, now=lambda: now[0])
     await fetcher.fetch("https://example.org/")
     now[0] = 2 * HOUR_S
@@ -180,7 +180,7 @@ async def test_failure_that_may_pass_is_not_kept(tmp_path, failure):
             self.asked += 1
             raise failure
 
-    cache, web = DiskCache(tmp_path / "cache.db", max_bytes=1_000_000), Failing()
+    cache, web = cache_in(tmp_path / "cache.db", max_bytes=1_000_000), Failing()
     for _ in range(2):
         with pytest.raises(type(failure)):
             await CachedFetcher(web, cache).fetch("https://example.org/")

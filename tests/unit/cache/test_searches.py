@@ -4,11 +4,12 @@ from datetime import date
 
 import pytest
 
-from deep_research.cache.disk import DiskCache
+from deep_research.cache.cache import Cache
 from deep_research.cache.searches import CachedEngine
 from deep_research.errors import SourceBusy, SourceError
 from deep_research.search.port import SearchEngine
 from deep_research.sources.hit import Hit, SearchQuery
+from tests.support.cache_suite import cache_in
 
 QUERY = SearchQuery(query="太陽能 solar", sites=("example.org",), since=date(2024, 1, 1))
 HIT = Hit(address="https://example.org/太陽能", title="太陽能 \udcff", snippet="s", engine="counting", published="2024")
@@ -33,12 +34,12 @@ class Counting:
 
 @pytest.fixture
 async def cache(tmp_path):
-    cache = DiskCache(tmp_path / "cache.db", max_bytes=1_000_000)
+    cache = cache_in(tmp_path / "cache.db", max_bytes=1_000_000)
     yield cache
     await cache.close()
 
 
-def cached(engine: SearchEngine, cache: DiskCache, identity: str = "https://a.example", **options) -> CachedEngine:
+def cached(engine: SearchEngine, cache: Cache, identity: str = "https://a.example", **options) -> CachedEngine:
     return CachedEngine(engine, cache, identity=identity, **options)
 
 
@@ -102,7 +103,7 @@ async def test_failures_are_not_kept(cache, failure):
 
 async def test_answers_grow_old(tmp_path):
     now = 0.0
-    cache = DiskCache(tmp_path / "cache.db", max_bytes=1_000_000, now=lambda: now)
+    cache = cache_in(tmp_path / "cache.db", max_bytes=1_000_000, now=lambda: now)
     engine = Counting([HIT])
     for now, asked in ((0.0, 1), (59.0, 1), (60.0, 2)):  # noqa: B007 - the cache looks at it
         await cached(engine, cache, ttl_s=60).search(QUERY, limit=5)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from deep_research.corpus.fetcher import CorpusFetcher
 from deep_research.corpus.folder import FolderCorpus
-from deep_research.corpus.joined import SHARED, JoinedCorpus, JoinedFetcher
-from deep_research.fetch.port import Fetched
+from deep_research.corpus.joined import SHARED, JoinedCorpus
+from deep_research.corpus.stored import FolderFiles
+from deep_research.wiring.documents import FileFetcher
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ async def test_a_query_of_common_words_alone_scores_what_it_finds(both):
 
 
 async def test_files_of_one_name_are_told_apart(both, docs, tmp_path):
-    fetcher = JoinedFetcher(CorpusFetcher(docs, Fetched), CorpusFetcher(tmp_path / "archive", Fetched, prefix=SHARED))
+    fetcher = FileFetcher(FolderFiles(docs), FolderFiles(tmp_path / "archive"))
     for address, words in (("notes.md", "decibels"), (f"{SHARED}notes.md", "euros")):
         assert words in (await both.passages(address))[0].text
         page = await fetcher.fetch(address)

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.corpus import index, sqlite_index
+from deep_research.corpus import index
 from deep_research.corpus.folder import FolderCorpus
+from deep_research.corpus.index import open_index
 from deep_research.corpus.refresh import refresh
-from deep_research.corpus.sqlite_index import SqliteIndex
+from deep_research.corpus.sqlite_index import IndexFile
 from deep_research.corpus.stored import FolderFiles
 from deep_research.errors import InputError, SourceError
 from deep_research.readers.versions import EXTRACTOR_VERSIONS, extractor_of
@@ -169,7 +170,7 @@ def _peak_of_noting(folder, count):
     folder.mkdir()
     for n in range(count):
         (folder / f"{n}.md").touch()
-    with closing(SqliteIndex(folder.with_suffix(".db"))) as index:
+    with closing(open_index(folder.with_suffix(".db"))) as index:
         tracemalloc.start()
         refresh("docs", FolderFiles(folder), index, lambda done, total, address: None, lambda: True)
         peak = tracemalloc.get_traced_memory()[1]
@@ -224,16 +225,16 @@ async def test_searching_before_the_first_refresh_is_an_error_that_says_so(corpu
 
 
 async def test_an_index_that_another_process_is_making_anew_is_waited_for(docs, tmp_path, monkeypatch):
-    prepare, failures = sqlite_index._prepare, iter([1])
+    make_ready, failures = IndexFile.make_ready, iter([1])
 
-    def moved_once(connection: sqlite3.Connection) -> None:
+    def moved_once(file: IndexFile, connection: sqlite3.Connection) -> None:
         if next(failures, None):
             error = sqlite3.OperationalError("attempt to write a readonly database")
             error.sqlite_errorcode = sqlite3.SQLITE_READONLY_DBMOVED
             raise error
-        prepare(connection)
+        make_ready(file, connection)
 
-    monkeypatch.setattr(sqlite_index, "_prepare", moved_once)
+    monkeypatch.setattr(IndexFile, "make_ready", moved_once)
     corpus = FolderCorpus(docs, index=tmp_path / "index.db")
     assert (await corpus.refresh()).files == 0
     await corpus.close()

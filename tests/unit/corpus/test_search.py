@@ -2,15 +2,16 @@
 
 import pytest
 
-from deep_research.corpus.fetcher import CorpusFetcher
 from deep_research.corpus.folder import FolderCorpus
 from deep_research.corpus.rank import parse_question
 from deep_research.corpus.search import CorpusSearch
+from deep_research.corpus.stored import FolderFiles
 from deep_research.errors import SourceError
 from deep_research.fetch.port import Fetched, Fetcher
 from deep_research.readers import read
 from deep_research.search.port import SearchEngine
 from deep_research.sources.hit import SearchQuery
+from deep_research.wiring.documents import FileFetcher
 
 HOSTILE = [
     '"', "'", "*", "a*", "^a", "NEAR(", "NEAR(apples pears, 2)", "title:apples", "- title : apples", "apples AND",
@@ -197,7 +198,7 @@ async def test_the_engine_gives_each_file_once_with_its_best_passage(corpus, doc
 
 async def test_the_fetcher_gives_the_bytes_and_kind_of_a_file(docs):
     (docs / "年报 2025.md").write_bytes(b"\xff\x00raw")
-    fetcher: Fetcher = CorpusFetcher(docs, Fetched)
+    fetcher: Fetcher = FileFetcher(FolderFiles(docs))
     page = await fetcher.fetch("年报 2025.md")
     assert page == Fetched(address="年报 2025.md", media_type="text/markdown", raw=b"\xff\x00raw")
     assert (await fetcher.fetch("%E5%B9%B4报%202025.md")).address == "年报 2025.md"
@@ -238,7 +239,7 @@ async def test_the_fetcher_never_leaves_the_folder_or_gives_what_is_no_document(
     (docs / "folder").symlink_to(tmp_path)
     (docs / "loop.md").symlink_to("loop.md")
     with pytest.raises(SourceError) as caught:
-        await CorpusFetcher(docs, Fetched).fetch(address)
+        await FileFetcher(FolderFiles(docs)).fetch(address)
     assert "secret" not in str(caught.value) or "secret" in address
 
 

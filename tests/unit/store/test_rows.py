@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deep_research.database.port import Row
 from deep_research.errors import StoreCorrupt
 from deep_research.store.rows import json_column, pack, read_json, time_column, unpack
-from deep_research.store.sql import Row
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 

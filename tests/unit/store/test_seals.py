@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep_research.store.seals import seal_of
+from deep_research.database.seals import seal_of
 
 
 def test_a_seal_does_not_hang_on_the_version_or_the_process():

@@ -8,8 +8,9 @@ import pytest
 
 import deep_research.service
 import deep_research.store
-from deep_research.database import load_migrations, load_queries
-from deep_research.store.seals import teach_seals
+from deep_research.database.queries import load_queries
+from deep_research.database.seals import teach_seals
+from deep_research.database.sqlite import load_migrations
 
 STORE = "deep_research.store"
 FOLDERS = {

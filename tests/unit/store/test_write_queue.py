@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 import pytest
 
+from deep_research.database.port import Session
+from deep_research.database.sqlite import SqliteFile
 from deep_research.errors import StoreLocked, UsageError
-from deep_research.store.sql import Session
-from deep_research.store.sqlite_file import SqliteFile
 from deep_research.store.write_queue import WriteQueue
 from tests.support.waiting import until
 

@@ -11,3 +11,5 @@ CREATE TABLE kept (
 -- Sums and evictions read only this.
 CREATE INDEX kept_by_use ON kept (used_at, bytes);
 CREATE INDEX kept_by_end ON kept (expires_at);
+
+PRAGMA user_version = 1;

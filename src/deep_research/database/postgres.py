@@ -21,7 +21,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from deep_research.database import load_queries, load_scripts
+from deep_research.database.port import Column, Row, Session
+from deep_research.database.queries import load_queries, load_scripts
 from deep_research.errors import (
     CannotWrite,
     ConfigurationError,
@@ -31,7 +32,6 @@ from deep_research.errors import (
     StoreCorrupt,
     StoreLocked,
 )
-from deep_research.store.sql import Column, Row, Session
 
 T = TypeVar("T")
 
@@ -62,6 +62,7 @@ _FORGET_OLD_WRITES = "DELETE FROM last_writes WHERE at < now() - interval '1 day
 _LAST_WRITE = """
     INSERT INTO last_writes (connection, id) VALUES (%s, '')
     ON CONFLICT (connection) DO UPDATE SET at = excluded.at RETURNING id"""
+_CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float8 AS now_s"
 _BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 Isolation = Literal["READ COMMITTED", "SERIALIZABLE"]
 _MAX_PAUSE_S = 1.0
@@ -124,17 +125,17 @@ class PostgresSession(Session):
 
     def all(self, query: str, **values: Column) -> list[Row]:
         with _our_errors(self._place, self._connection):
-            return list(self._execute(query, values).fetchall())
+            return list(self._execute(self._statements[query], values).fetchall())
 
     def run(self, query: str, **values: Column) -> int:
         with _our_errors(self._place, self._connection):
-            return self._execute(query, values).rowcount
+            return self._execute(self._statements[query], values).rowcount
 
-    def _execute(self, query: str, values: dict[str, Column]) -> psycopg.Cursor[dict[str, Any]]:
+    def _execute(self, statement: str, values: dict[str, Column]) -> psycopg.Cursor[dict[str, Any]]:
         if self._begin:
             self._connection.execute(self._begin)
             self._begin = ""
-        return self._connection.execute(self._statements[query], values)
+        return self._connection.execute(statement, values)
 
     def many(self, query: str, rows: Iterable[Mapping[str, Column]]) -> None:
         with _our_errors(self._place, self._connection), self._connection.cursor() as cursor:
@@ -142,7 +143,8 @@ class PostgresSession(Session):
 
     def clock_ahead_s(self) -> float:
         before_s = time.time()
-        (row,) = self.all("clock")
+        with _our_errors(self._place, self._connection):
+            (row,) = self._execute(_CLOCK, {}).fetchall()
         return float(row["now_s"]) - (before_s + time.time()) / 2
 
     def corrupt(self) -> StoreCorrupt:
@@ -191,8 +193,11 @@ class PostgresDatabase:
         return self._patiently(attempt)
 
     def ask(self, query: str, **values: Column) -> list[Row]:
-        """Send one named statement by itself, in one round trip; it may be sent again where its answer was lost."""
+        """Send one named statement in one round trip; it may be sent again where its answer was lost."""
         return self._patiently(lambda connection: self._session(connection).all(query, **values))
+
+    def give_room_back(self) -> None:
+        """Do nothing: the server looks after its disk by itself."""
 
     def close(self) -> None:
         if self._pool is not None:
@@ -441,13 +446,10 @@ def _our_errors(place: str, connection: Connection) -> Iterator[None]:
     except psycopg.Error as exc:
         if isinstance(exc, _TRY_AGAIN) or connection.closed:
             raise _TryAgain from exc
-        ours = _translate(exc, place)
-        if ours is None:
-            raise
-        raise ours from exc
+        raise _translate(exc, place) from exc
 
 
-def _translate(error: psycopg.Error, place: str) -> DeepResearchError | None:
+def _translate(error: psycopg.Error, place: str) -> DeepResearchError:
     match error:
         case errors.LockNotAvailable() | errors.QueryCanceled():
             return StoreLocked(
@@ -462,7 +464,8 @@ def _translate(error: psycopg.Error, place: str) -> DeepResearchError | None:
         # The last is raised by the client before anything is sent: a text with a NUL.
         case errors.CharacterNotInRepertoire() | errors.UntranslatableCharacter() | psycopg.DataError(sqlstate=None):
             return InputError("An address, a section or another name holds a character that a database cannot keep.")
-    return None
+    # Nothing that we send is wrong by itself. The message of the error would quote values.
+    return StoreCorrupt(f"The database {place}: its tables are not as they should be ({type(error).__name__}).")
 
 
 def _corrupt(place: str) -> StoreCorrupt:

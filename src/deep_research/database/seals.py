@@ -9,12 +9,15 @@ import sqlite3
 from collections.abc import Sequence
 from hashlib import blake2b
 
-from deep_research.store.sql import Column, Row
+from deep_research.database.port import Column, Row
 
 SEAL = "seal"
-SEALED = ("runs", "answers", "journal", "events", "documents", "run_documents", "evidence")
 _SEAL_FUNCTION = "seal_of"
 _MARSHAL_FORMAT = 2
+_TABLES_WITH_SEALS = """
+SELECT tables.name FROM main.sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+WHERE tables.type = 'table' AND columns.name = ?
+"""
 
 
 def seal_of(*columns: Column) -> int:
@@ -37,12 +40,10 @@ def teach_seals(connection: sqlite3.Connection) -> None:
 
 def keep_seals(connection: sqlite3.Connection) -> None:
     """Seal every row that the connection writes to a table with seals."""
-    for table in SEALED:
-        names = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
-        if SEAL in names:
-            names.remove(SEAL)
-            for trigger in _sealing_triggers(table, names):
-                connection.execute(trigger)
+    for (table,) in connection.execute(_TABLES_WITH_SEALS, [SEAL]).fetchall():
+        names = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})") if name != SEAL]
+        for trigger in _sealing_triggers(table, names):
+            connection.execute(trigger)
 
 
 def _sealing_triggers(table: str, names: Sequence[str]) -> tuple[str, ...]:

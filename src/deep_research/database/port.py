@@ -1,4 +1,8 @@
-"""What the store asks of a database: transactions that send the named queries of `.sql` files. Knows no database."""
+"""What is asked of a database: transactions that send the named queries of a package. Knows no database.
+
+A package has its statements in `queries.sql`, its schema in numbered `migrations`; what PostgreSQL needs in other words
+stands in `queries_postgres.sql` and `migrations_postgres`.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, TypeVar
@@ -21,8 +25,18 @@ class Row(Protocol):
         ...
 
 
-class Records(Protocol):
+class Session(Protocol):
     """One transaction: sends named queries and raises our errors."""
+
+    @property
+    def place(self) -> str:
+        """Where the database is, in words for people: never with a password."""
+        ...
+
+    @property
+    def trusts_indexes(self) -> bool:
+        """Whether an index finds all that its table holds; else rows are counted in a second way."""
+        ...
 
     def all(self, query: str, **values: Column) -> list[Row]:
         """Return every row of a query."""
@@ -34,20 +48,6 @@ class Records(Protocol):
 
     def run(self, query: str, **values: Column) -> int:
         """Send a statement and return how many rows it changed."""
-        ...
-
-
-class Session(Records, Protocol):
-    """One transaction of the store, which also looks after the database itself."""
-
-    @property
-    def place(self) -> str:
-        """Where the database is, in words for people: never with a password."""
-        ...
-
-    @property
-    def trusts_indexes(self) -> bool:
-        """Whether an index finds all that its table holds; else rows are counted in a second way."""
         ...
 
     def many(self, query: str, rows: Iterable[Mapping[str, Column]]) -> None:
@@ -66,17 +66,30 @@ class Session(Records, Protocol):
 class Database(Protocol):
     """Does a piece of work in one transaction; used by one thread at a time."""
 
+    @property
+    def place(self) -> str:
+        """Where it is, in words for people: never with a password."""
+        ...
+
     def read(self, work: Callable[[Session], T]) -> T:
         """Do the work on one unchanging view of the database."""
         ...
 
     def write(self, work: Callable[[Session], T]) -> T:
-        """Do the work alone on the runs that it touches; all of it is kept, or nothing.
+        """Do the work alone on the rows that it touches; all of it is kept, or nothing.
 
         The work may be begun again where a first attempt was lost.
         """
         ...
 
+    def ask(self, query: str, **values: Column) -> list[Row]:
+        """Send one named statement by itself; it may be sent again where its answer was lost."""
+        ...
+
+    def give_room_back(self) -> None:
+        """Let the disk have the room of what was removed, unless others are in the way."""
+        ...
+
     def close(self) -> None:
-        """Release what is held."""
+        """Release what is held; a later use opens it again."""
         ...

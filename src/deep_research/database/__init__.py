@@ -1,0 +1,1 @@
+"""Databases, as SQLite files or in PostgreSQL: opens one, migrates it, gives transactions and tells its faults."""
