@@ -1,7 +1,6 @@
 """The run that a follow-up follows: what it asked, answered, read and cited, at hand without asking anybody."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from pydantic import Field
 
@@ -9,14 +8,15 @@ from deep_research.errors import UsageError
 from deep_research.messages.language import report_language
 from deep_research.messages.words import Words
 from deep_research.pipeline.context import StageContext
+from deep_research.pipeline.state import DeepResearchState, TaskState
 from deep_research.reasoning.rules.question.material import topic_of
-from deep_research.reasoning.values import Brief, Held, ReadingRequest, SectionPlan
+from deep_research.reasoning.values import Brief, Held, ReadingRequest
 from deep_research.report.citation import Source
 from deep_research.report.edition import Edition
 from deep_research.report.layout import Chapter, Report
 from deep_research.report.paragraph import Paragraph, note
 from deep_research.request import Language, ResearchRequest
-from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.sources.hit import Hit
 from deep_research.store.port import RunRow
 from deep_research.text.script import tells_script
 from deep_research.text.shortening import shortened
@@ -121,14 +121,14 @@ async def _gathered(context: StageContext) -> Earlier:
     )
 
 
-async def nearest(earlier: Earlier, given: Mapping[str, Any], context: StageContext) -> list[Hit]:
+async def nearest(earlier: Earlier, given: TaskState, context: StageContext) -> list[Hit]:
     """Return what was read, that first in which rules find most for a section."""
     scores: dict[str, float] = {}
     for hit in earlier.hits():
         reading = ReadingRequest(
-            brief=Brief.from_json(given["brief"]),
-            section=SectionPlan.from_json(given["section"]),
-            query=SearchQuery.from_json(given["query"]),
+            brief=given.brief,
+            section=given.section,
+            query=given.query,
             document=await context.records.document(earlier.documents[hit.address]),
         )
         found = await context.run.adapters.fallback.extract(reading)
@@ -136,11 +136,11 @@ async def nearest(earlier: Earlier, given: Mapping[str, Any], context: StageCont
     return sorted(earlier.hits(), key=lambda hit: -scores[hit.address])
 
 
-async def followed_in(state: Mapping[str, Any], context: StageContext) -> tuple[Earlier | None, Report | None]:
+async def followed_in(state: DeepResearchState, context: StageContext) -> tuple[Earlier | None, Report | None]:
     """Return what is known of the run that is followed, and its report where that is to be added to."""
-    if not state.get("earlier"):
+    if not state.earlier:
         return None, None
-    earlier = await context.records.load(Earlier, state["earlier"])
+    earlier = await context.records.load(Earlier, state.earlier)
     return earlier, (await context.records.load(Edition, earlier.edition)).report if context.request.add else None
 
 

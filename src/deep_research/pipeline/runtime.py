@@ -418,18 +418,12 @@ async def _initial_state(context: RunContext, skipped: list[Gap]) -> DeepResearc
     gaps = (
         await kept_look("skipped", [row.attempt], look, TypeAdapter(list[Gap]), context.journal) if request.docs else []
     )
-    return {
-        "original_query": request.question,
-        "language": report_language(request.question, request.language),
-        "max_iterations": request.depth.max_iterations,
-        "is_clarified": False,
-        "focus_followed": 0,
-        "sections_before": 0,
-        "gathered_info": [],
-        "visited_sources": [],
-        "gaps": [gap.to_json() for gap in gaps],
-        "after": [],
-    }
+    return DeepResearchState(
+        original_query=request.question,
+        language=report_language(request.question, request.language),
+        max_iterations=request.depth.max_iterations,
+        gaps=tuple(gaps),
+    )
 
 
 class DeepResearchProcessor:

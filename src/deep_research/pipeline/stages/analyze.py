@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from deep_research.evidence.passage import Evidence
 from deep_research.in_thread import in_thread
@@ -11,7 +11,7 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.passages import contexts_of
 from deep_research.pipeline.records import RunRecords
-from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.reasoning.rules.question.signals import asks_for_judgement
 from deep_research.reasoning.rules.quoting.units import headings_above
 from deep_research.reasoning.rules.weighing.claims import find_disagreements
@@ -30,7 +30,7 @@ class _Source(NamedTuple):
     day: str
 
 
-async def disagreements(findings: Findings, state: Mapping[str, Any], records: RunRecords) -> list[Paragraph]:
+async def disagreements(findings: Findings, state: DeepResearchState, records: RunRecords) -> list[Paragraph]:
     """Return a table for each matter on which sources give different figures, each figure with what backs it."""
     # What nobody chose is the frame of a message or leads to something else.
     cited = [piece for work in findings.sections for piece in work.evidence if piece.score]
@@ -42,11 +42,11 @@ async def disagreements(findings: Findings, state: Mapping[str, Any], records: R
     return [table.model_copy(update={"sentences": tuple(islice(rows, len(table.sentences)))}) for table in tables]
 
 
-async def _evidence(findings: Findings, state: Mapping[str, Any], records: RunRecords) -> list[Evidence]:
+async def _evidence(findings: Findings, state: DeepResearchState, records: RunRecords) -> list[Evidence]:
     """Return all that was gathered: what sections leave out because it repeats something is what confirms it."""
     own = {piece.id: piece for work in findings.sections for piece in work.evidence}
-    others = [id_ for id_ in state.get("gathered_info", []) if id_ not in own]
-    found, copies = await records.evidence(others), state.get("copies", {})
+    others = [id_ for id_ in state.gathered_info if id_ not in own]
+    found, copies = await records.evidence(others), state.copies
     documents = {piece.document for piece in own.values()}
     # Of copies and their original, those that are cited count.
     repeated = copies.keys() | {copies.get(document, document) for document in documents}
@@ -125,7 +125,7 @@ class ResearchAnalyzer:
         return Synthesis(text=reflection.synthesis, coverage=reflection.coverage)
 
     async def critical_analysis_stage(
-        self, findings: Findings, state: Mapping[str, Any], context: StageContext
+        self, findings: Findings, state: DeepResearchState, context: StageContext
     ) -> Analysis:
         """Look at the findings from several sides, knowing how well their main statements are backed."""
         evidence = await _evidence(findings, state, context.records)
@@ -137,21 +137,20 @@ class ResearchAnalyzer:
         return await context.reason("analyze", lambda reasoner: reasoner.analyze(weighed))
 
 
-async def for_writer(findings: Findings, state: Mapping[str, Any], context: StageContext) -> Findings:
+async def for_writer(findings: Findings, state: DeepResearchState, context: StageContext) -> Findings:
     """Return findings as a model needs them to write: with where passages stand, and where sources disagree."""
     contexts = await contexts_of(findings.evidence, findings.brief.language, context.records)
     disputed = tuple(await disagreements(findings, state, context.records))
     return findings.model_copy(update={"contexts": contexts, "disputed": disputed})
 
 
-async def analyze(state: RunState, analyzer: ResearchAnalyzer) -> Update:
+async def analyze(given: DeepResearchState, context: StageContext, analyzer: ResearchAnalyzer) -> Update:
     """Return the analysis, or nothing with the reason on record."""
-    context = state.context
-    findings = await findings_from(state.input, context.records)
+    findings = await findings_from(given, context.records)
     if not asks_for_judgement(findings.brief.original):
         context.skip("the question does not ask for an analysis")
         return {}
-    analysis = await analyzer.critical_analysis_stage(findings, state.input, context)
+    analysis = await analyzer.critical_analysis_stage(findings, given, context)
     if analysis == Analysis():
         context.skip("nothing was found that could be weighed")
         return {}

@@ -12,7 +12,7 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.passages import contexts_of, whole_tables
-from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.reasoning.rules.weighing.charts import MAX_CHARTS
 from deep_research.reasoning.values import BrokenChart, ChartSpec, Findings
 from deep_research.report.figure import DataRow, Figure
@@ -117,13 +117,13 @@ def difference(rows: Sequence[DataRow], execution: Execution) -> str:
     return ""
 
 
-async def chart(state: RunState, computation: ComputationEngine) -> Update:
+async def chart(given: DeepResearchState, context: StageContext, computation: ComputationEngine) -> Update:
     """Plan the figures and have them drawn, or say why there are none."""
-    context, adapters = state.context, state.context.run.adapters
+    adapters = context.run.adapters
     if not (adapters.draw or adapters.sandbox or adapters.no_drawing):
         context.skip("charts are off")
         return {"figures": []}
-    found = await findings_from(state.input, context.records)
+    found = await findings_from(given, context.records)
     findings = await whole_tables(found, context.records)
     language = findings.brief.language
     contexts = await contexts_of(findings.evidence, language, context.records)

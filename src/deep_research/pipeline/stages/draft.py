@@ -4,9 +4,10 @@ checked by `verify`, which puts every refusal on record.
 
 from collections.abc import Iterable
 
+from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.stages.analyze import for_writer
-from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.reasoning.rules.question.analysis import has_short_outline
 from deep_research.reasoning.values import Analysis, Findings, Paragraphs
 from deep_research.report.paragraph import Paragraph
@@ -21,16 +22,15 @@ _PRECISE_WORDS = 200
 _FIRST_WORDS, _WORDS_A_PASSAGE = 150, 30
 
 
-async def draft(state: RunState) -> Update:
+async def draft(given: DeepResearchState, context: StageContext) -> Update:
     """Write the report from all evidence, with where it stands and how well it is backed."""
-    context, given = state.context, state.input
     findings = await findings_from(given, context.records)
-    analysis = await context.records.load(Analysis, given["analysis"]) if given.get("analysis") else Analysis()
+    analysis = await context.records.load(Analysis, given.analysis) if given.analysis else Analysis()
     if context.run.adapters.models:
         more = {
             "strength": tuple(row for table in analysis.paragraphs for row in table.sentences),
             "perspectives": analysis.perspectives,
-            "lacks_analysis": "analysis" in given and not analysis.perspectives,
+            "lacks_analysis": bool(given.analysis) and not analysis.perspectives,
             "words": _words(findings, context.request.depth),
         }
         findings = (await for_writer(findings, given, context)).model_copy(update=more)

@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 from deep_research.errors import BudgetExceeded, CallFailed, ServiceClosed
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import together
-from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.state import TaskState, Update
 from deep_research.reasoning.rules.special_sources import choose_sources, widen
+from deep_research.request import EarlierRun
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.sources.ranking import LOCAL, Ranked, fuse
 from deep_research.text.script import detect_language
@@ -192,23 +193,22 @@ def route_of(query: SearchQuery, context: StageContext) -> Route:
     )
 
 
-async def harvest(state: RunState, executor: SearchExecutor) -> Update:
+async def harvest(given: TaskState, context: StageContext, executor: SearchExecutor) -> Update:
     """Search for one query, or take what was found for it before the plan was made.
 
     What an engine loses is on record, never raised.
     """
-    if known := state.input.get("scouted", {}).get(state.input["query"]["query"]):
-        return {"hits": known}
-    hits = await executor.execute(SearchQuery.from_json(state.input["query"]), state.context)
-    known = _known_sources(state)
+    if scouted := given.scouted.get(given.query.query):
+        return {"hits": scouted}
+    hits = await executor.execute(given.query, context)
+    known = _known_sources(given, context.request.update)
     fresh = [hit for hit in hits if hit.address not in {one.address for one in known}]
-    return {"hits": await state.context.records.keep([*known, *fresh])}
+    return {"hits": await context.records.keep([*known, *fresh])}
 
 
-def _known_sources(state: RunState) -> list[Hit]:
+def _known_sources(given: TaskState, earlier: EarlierRun | None) -> list[Hit]:
     """Return what an earlier report cites in the section, for its first task: it is read again, whatever is found."""
-    earlier, given = state.context.request.update, state.input
-    if earlier is None or (given["round"], given["task"]) != (1, 1):
+    if earlier is None or (given.round, given.task) != (1, 1):
         return []
-    cited = earlier.sources.get(given["section"]["title"], {})
+    cited = earlier.sources.get(given.section.title, {})
     return [Hit(address=address, title=title, engine=EARLIER) for address, title in cited.items()]

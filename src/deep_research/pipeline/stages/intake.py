@@ -6,7 +6,7 @@ from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.control import is_no_option
 from deep_research.pipeline.earlier import Earlier, bring_along
-from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.reasoning.rules.question.analysis import analyze_question
 from deep_research.reasoning.rules.question.clarifier import MIN_FOCUSES, START_FOCUSES, Doubt, ask, is_no_preference
 from deep_research.reasoning.rules.question.clarifier import assess as assess_by_rules
@@ -61,25 +61,24 @@ def inquiry_from(
     )
 
 
-async def intake(state: RunState) -> Update:
+async def intake(given: DeepResearchState, context: StageContext) -> Update:
     """Judge the question: research it, look terms up first, ask the user, or say that it cannot be done."""
-    context, given = state.context, state.input
     request, corpus = context.request, context.run.adapters.corpus
     today = f"{context.run.row.created_at:%Y-%m-%d}"
     if request.update:
         # What was asked and assumed is settled; only the day is another.
         brief = Brief.from_json(request.update.brief).model_copy(update={"today": today})
         return _update(Assessment(next_action="START_RESEARCH", confidence=1.0, assumptions=brief.assumptions), brief)
-    followed = given.get("earlier") or (await bring_along(context) if request.follow else "")
+    followed = given.earlier or (await bring_along(context) if request.follow else "")
     earlier = await context.records.load(Earlier, followed) if followed else None
     inquiry = inquiry_from(
         request,
-        language=given["language"],
-        exchanges=tuple(Exchange.from_json(exchange) for exchange in given.get("exchanges", ())),
-        known_terms=(*given.get("known_terms", ()), *(await _met_before(request.question, earlier, context))),
-        unknown_terms=tuple(given.get("unknown_terms", ())),
+        language=given.language,
+        exchanges=given.exchanges,
+        known_terms=(*given.known_terms, *(await _met_before(request.question, earlier, context))),
+        unknown_terms=given.unknown_terms,
         held=await held_by(corpus, request.question) if corpus else (),
-        focus=tuple(given.get("focus", ())),
+        focus=given.focus,
         earlier=earlier,
     )
     assessment = await assess(inquiry, context)
@@ -114,8 +113,8 @@ async def _met_before(question: str, earlier: Earlier | None, context: StageCont
 
 def _update(assessment: Assessment, brief: Brief) -> Update:
     return {
-        "assessment": assessment.to_json(),
-        "brief": brief.to_json(),
+        "assessment": assessment,
+        "brief": brief,
         "clarified_query": brief.question,
         "is_clarified": assessment.is_clear,
         "pending_question": assessment.clarification_question,

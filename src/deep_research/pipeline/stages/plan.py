@@ -1,7 +1,6 @@
 """Plan: from a brief to a title, sections and the queries each of them may use."""
 
 from collections.abc import Awaitable, Sequence
-from typing import Any
 
 from deep_research.corpus.search import CorpusSearch
 from deep_research.errors import InputError
@@ -11,7 +10,7 @@ from deep_research.pipeline.earlier import Earlier
 from deep_research.pipeline.fan_out import fan_out, isolated
 from deep_research.pipeline.plan_text import MAX_SECTIONS
 from deep_research.pipeline.stages.harvest import SearchExecutor
-from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.state import DeepResearchState, SectionState, Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.values import Brief, Held, Plan, QueryRequest, Reflection, SectionPlan, SectionWork
 from deep_research.request import ResearchRequest
@@ -100,16 +99,17 @@ class ResearchPlanner:
 _SCOUTING, _SHOWN_HITS = 2, 12
 
 
-async def plan(state: RunState, planner: ResearchPlanner, executor: SearchExecutor) -> Update:
+async def plan(
+    given: DeepResearchState, context: StageContext, planner: ResearchPlanner, executor: SearchExecutor
+) -> Update:
     """Write the plan; more sections than a report can carry are left out and named.
 
     A model first gets to see what the web has. Without a model queries cost nothing, so that those of the first round
     stand in the plan.
     """
-    brief, context = Brief.from_json(state.input["brief"]), state.context
+    brief, followed = given.brief, given.earlier
     if context.request.update:
-        return {"plan": context.request.update.plan, "scouted": {}}
-    followed = state.input.get("earlier")
+        return {"plan": Plan.from_json(context.request.update.plan), "scouted": {}}
     scouted = {} if followed else await _scouted(brief, executor, context)
     hits = list({hit.address: hit for own in scouted.values() for hit in own}.values())[:_SHOWN_HITS]
     seen = tuple(Held(title=hit.title, text=hit.snippet, published=hit.published) for hit in hits)
@@ -124,7 +124,7 @@ async def plan(state: RunState, planner: ResearchPlanner, executor: SearchExecut
     if drawn.sections and not context.run.adapters.models:
         drawn = await _with_queries(drawn, brief, planner, context)
     kept = {query: await context.records.keep(own) for query, own in scouted.items() if own}
-    return {"plan": _asking(drawn, tuple(kept)).to_json(), "scouted": kept}
+    return {"plan": _asking(drawn, tuple(kept)), "scouted": kept}
 
 
 async def _scouted(brief: Brief, executor: SearchExecutor, context: StageContext) -> dict[str, list[Hit]]:
@@ -206,7 +206,7 @@ def as_allocated(plan: Plan, request: ResearchRequest) -> Plan:
 
 
 async def next_queries(
-    state: dict[str, Any], work: SectionWork, *, grant: int, planner: ResearchPlanner, context: StageContext
+    state: SectionState, work: SectionWork, *, grant: int, planner: ResearchPlanner, context: StageContext
 ) -> list[SearchQuery]:
     """Return the queries of a section's coming round: the plan's or the reflection's own first, then new ones.
 
@@ -215,18 +215,18 @@ async def next_queries(
     """
     if grant == 0:
         return []
-    domains = tuple(state.get("domains", ()))
-    if work.round > 1 or state.get("earlier"):
-        gaps = tuple(state.get("open_questions", ()))
-        offered = tuple(map(SearchQuery.from_json, state.get("queries", ())))
+    if work.round > 1 or state.earlier:
+        offered = state.queries
         if work.round == 1 and not offered:
             offered = work.section.search_queries
         return await planner.generate_followup_queries(
-            work, gaps=gaps, offered=offered, count=grant, context=context, domains=domains
+            work, gaps=state.open_questions, offered=offered, count=grant, context=context, domains=state.domains
         )
     planned = list(work.section.search_queries)[:grant]
     if len(planned) == grant or (planned and not context.run.adapters.models):
         return planned
-    drawn = await planner.generate_serp_queries(work.brief, work.section, domains=domains, count=grant, context=context)
+    drawn = await planner.generate_serp_queries(
+        work.brief, work.section, domains=state.domains, count=grant, context=context
+    )
     known = {query.query for query in planned}
     return [*planned, *(query for query in drawn if query.query not in known)][:grant]

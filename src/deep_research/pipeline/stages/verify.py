@@ -17,7 +17,7 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import fan_out
 from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.passages import contexts_of
-from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.quoting.selection import stands_alone
 from deep_research.reasoning.values import Brief, Context, Judgement, Support
@@ -112,14 +112,13 @@ class Checked(Value):
     dropped: tuple[Refusal, ...] = ()
 
 
-async def verify(state: RunState) -> Update:
+async def verify(given: DeepResearchState, context: StageContext) -> Update:
     """Give each sentence of the draft its verdict."""
-    context, given = state.context, state.input
     findings = await findings_from(given, context.records)
     evidence = findings.evidence
     contexts = await contexts_of(evidence, findings.brief.language, context.records)
     sources = Sources(findings.brief, evidence, contexts)
-    drafted = await context.records.load_all(Paragraph, given.get("draft", ""))
+    drafted = await context.records.load_all(Paragraph, given.draft)
     return {"draft": await context.records.keep(await judged(drafted, sources, context))}
 
 

@@ -17,16 +17,15 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.earlier import answer_in, follow_notes, followed_in, subject_of, with_section
 from deep_research.pipeline.fan_out import both
 from deep_research.pipeline.figures import figure_files, figure_record, pictures_of, with_figures
-from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.missing_figures import left_out
-from deep_research.pipeline.outcome import findings_from, outcomes_of, unanswered
+from deep_research.pipeline.outcome import findings_from, unanswered
 from deep_research.pipeline.passages import cited_passages, contexts_of
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.retrieval import Account, Health, health_of, title_of
 from deep_research.pipeline.stages.analyze import disagreements
 from deep_research.pipeline.stages.draft import as_claims
 from deep_research.pipeline.stages.verify import Checked, Sources, claims_nothing, judged, settled
-from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.pipeline.update import changes_since
 from deep_research.readers import PROMPT_INJECTION_FOUND, place_of
 from deep_research.reasoning.rules.question.analysis import has_short_outline
@@ -74,7 +73,7 @@ class ReportGenerator:
         findings: Findings,
         body: Checked,
         conclusion: Conclusion,
-        state: dict[str, Any],
+        state: DeepResearchState,
         *,
         analysis: Sequence[Paragraph] = (),
         knowledge: str = "",
@@ -87,7 +86,7 @@ class ReportGenerator:
         earlier, before = await followed_in(state, context)
         is_answer = has_short_outline(findings.brief, findings.plan.titles)
         abstract, chapters = _chapters(findings, body, conclusion, analysis, words)
-        gaps = [*map(Gap.from_json, state.get("gaps", ())), *context.gaps]
+        gaps = [*state.gaps, *context.gaps]
         paragraphs = [*abstract, *(paragraph for chapter in chapters for paragraph in chapter.paragraphs)]
         report = Report(
             title=findings.plan.research_title,
@@ -106,7 +105,7 @@ class ReportGenerator:
             is_answered=conclusion.is_answered and any(paragraph.kind != "note" for paragraph in paragraphs),
             run_line=words("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
         )
-        report, unplaced = await with_figures(report, state.get("figures", ()), words, records, before=before)
+        report, unplaced = await with_figures(report, state.figures, words, records, before=before)
         told = [*(before.paragraphs if before else ()), *report.paragraphs]
         cited = list(dict.fromkeys(id_ for paragraph in told for id_ in paragraph.cite_ids))
         evidence = await records.evidence(cited)
@@ -389,16 +388,15 @@ def _json_lines(records: list[Any]) -> str:
     return "".join(canonical_json(record) + "\n" for record in records)
 
 
-async def write(state: RunState, reporter: ReportGenerator) -> Update:
+async def write(given: DeepResearchState, context: StageContext, reporter: ReportGenerator) -> Update:
     """Edit the report and assemble it; return the content id of what the run's row will keep of it, and what was kept
     out.
     """
-    context, given = state.context, state.input
     findings = await findings_from(given, context.records)
     brief, evidence = findings.brief, findings.evidence
     contexts = await contexts_of(evidence, brief.language, context.records)
-    sources = Sources(brief, evidence, contexts, frozenset(findings.plan.titles), len(given.get("figures", ())))
-    drafted = tuple(await context.records.load_all(Paragraph, given.get("draft", "")))
+    sources = Sources(brief, evidence, contexts, frozenset(findings.plan.titles), len(given.figures))
+    drafted = tuple(await context.records.load_all(Paragraph, given.draft))
     documents = dict.fromkeys(piece.document for piece in evidence)
     draft = Draft(
         brief=brief,
@@ -408,7 +406,7 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
         contexts=contexts,
         left_out=left_out(evidence, [each for paragraph in drafted for each in paragraph.sentences]),
         titles=tuple([(await context.records.document(document)).title for document in documents]),
-        gaps=tuple(unanswered(outcomes_of(given), findings)),
+        gaps=tuple(unanswered(given.followed_outcomes, findings)),
     )
     edited, disputed = await both(_edited(draft, sources, context), _disputed(findings, given, sources, context))
     body = settled(edited, sources)
@@ -507,11 +505,11 @@ async def _with_quotes(
     return Checked(paragraphs=tuple(whole), dropped=(*body.dropped, *checked.dropped))
 
 
-async def _analysis(state: dict[str, Any], sources: Sources, context: StageContext) -> Checked:
+async def _analysis(state: DeepResearchState, sources: Sources, context: StageContext) -> Checked:
     """Return the analysis by rules, checked; what would change the conclusion needs no source."""
-    if not state.get("analysis"):
+    if not state.analysis:
         return Checked()
-    analysis = await context.records.load(Analysis, state["analysis"])
+    analysis = await context.records.load(Analysis, state.analysis)
     words = words_in(sources.brief.language)
     title, lead = words("report.analysis"), words("report.changes")
     notes = tuple(Sentence(text=text) for text in analysis.changes)
@@ -565,7 +563,7 @@ async def _stored(written: WrittenReport, asked: JsonObject, context: StageConte
     return await store.put_blob(claim, canonical_json(result).encode())
 
 
-async def _disputed(findings: Findings, state: dict[str, Any], sources: Sources, context: StageContext) -> Checked:
+async def _disputed(findings: Findings, state: DeepResearchState, sources: Sources, context: StageContext) -> Checked:
     """Return where sources disagree, checked; this needs no answer of a model and is done while one is awaited."""
     tables = await disagreements(findings, state, context.records)
     cited = await context.records.evidence([id_ for table in tables for id_ in table.cite_ids])
