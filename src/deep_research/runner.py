@@ -110,7 +110,7 @@ async def run_deep_research(
     given = request_from(graph.settings, query)
     if max_iterations is not None:
         depth = Depth.from_json({**given.depth.to_json(), "max_iterations": max_iterations})
-        given = given.model_copy(update={"depth": depth})
+        given = given.replace(depth=depth)
     processor = graph.processor()
     return (
         await _finished(processor, processor.runtime.create(given), on_event, None, on_clarify_question)
@@ -168,7 +168,7 @@ async def research(
     chosen = load_settings(**flags) if settings is None else settings.with_changes(**flags)
     if follow:
         chosen = settings_to_follow((await read_run(follow, settings=chosen)).request, chosen, flags)
-    request = request_from(chosen, question).model_copy(update=fields)
+    request = request_from(chosen, question).replace(**fields)
     processor = processor_from(chosen, machine=machine)
     return await _finished(processor, processor.runtime.create(request), on_event, on_live, on_clarify_question)
 
@@ -271,9 +271,9 @@ async def update_request(run: str, settings: Settings) -> tuple[RunRow, Research
         "update": earlier,
         "interactive": False,
         "confirm_plan": False,
-        "search": request.search.model_copy(update={"cache": False}),
+        "search": request.search.replace(cache=False),
     }
-    return row, request.model_copy(update=changes)
+    return row, request.replace(**changes)
 
 
 class Replay(NamedTuple):
@@ -413,7 +413,7 @@ def request_from(settings: Settings, question: str) -> ResearchRequest:
         clarify=settings.clarify,
         depth=settings.research_depth(),
         budget=settings.budget(),
-        search=settings.search_config().model_copy(update={"engines": chosen_engines(settings)}),
+        search=settings.search_config().replace(engines=chosen_engines(settings)),
     )
 
 

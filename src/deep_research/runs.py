@@ -73,7 +73,7 @@ async def recheck_run(run: str, *, settings: Settings | None = None) -> Recheck:
         files = {"report.md": row.result["report"], "edition.json": row.result.get("edition")}
         stored = {name: await store.get_blob(str(id_)) for name, id_ in files.items() if id_}
         changed = [f"{name} is not as the run wrote it" for name, raw in stored.items() if _bytes(folder / name) != raw]
-        return recheck.model_copy(update={"problems": (*changed, *recheck.problems)})
+        return recheck.replace(problems=(*changed, *recheck.problems))
 
     return await with_store(check, settings)
 

@@ -21,6 +21,10 @@ class Value(BaseModel):
         data: JsonObject = self.model_dump(mode="json")
         return data
 
+    def replace(self, **fields: object) -> Self:
+        """Return the value with other values in some fields."""
+        return self.model_copy(update=fields)
+
     def keys(self) -> Collection[str]:
         """Return the names of the fields: a value may be read like the JSON that describes it."""
         return type(self).model_fields.keys()

@@ -243,4 +243,4 @@ def _without(plan: Plan, numbers: Sequence[int], words: Words) -> Plan:
     kept = tuple(section for number, section in enumerate(plan.sections, start=1) if number not in numbers)
     if not kept:
         raise InputError(words("plan.drop_all"))
-    return plan.model_copy(update={"sections": kept})
+    return plan.replace(sections=kept)

@@ -70,7 +70,7 @@ def request_following(request: ResearchRequest, row: RunRow) -> ResearchRequest:
     # "那成本呢" is written alike in both scripts.
     is_either = asked == "zh-Hans" and language == "zh-Hant" and not tells_script(request.question)
     own = {"language": language} if request.add or (is_either and request.language is None) else {}
-    return request.model_copy(update={"follow": row.id, **own})
+    return request.replace(follow=row.id, **own)
 
 
 async def bring_along(context: StageContext) -> str:
@@ -167,7 +167,7 @@ def with_section(before: Report, added: Report, *, question: str, words: Words) 
 
     def as_own(paragraphs: Iterable[Paragraph], heading: str = "") -> list[Paragraph]:
         return [
-            each.model_copy(update={"section": title, "lead": each.lead or ("" if each.is_item else heading)})
+            each.replace(section=title, lead=each.lead or ("" if each.is_item else heading))
             for each in paragraphs
             if not said.issuperset(sentence.text for sentence in each.sentences)
         ]
@@ -178,17 +178,15 @@ def with_section(before: Report, added: Report, *, question: str, words: Words) 
     told = told or [note(title, words("follow.nothing_new"))]
     disputed = (table for table in added.disagreements if {row.lead for row in table.sentences} not in figures)
     notes = (line for line in (*added.notice, *added.about) if line not in before.about)
-    return before.model_copy(
-        update={
-            "chapters": (*before.chapters, Chapter(title=title, paragraphs=tuple(told))),
-            "disagreements": (*before.disagreements, *disputed),
-            "knowledge": "\n\n".join(filter(None, (before.knowledge, added.knowledge))),
-            "gaps": tuple(dict.fromkeys((*before.gaps, *added.gaps))),
-            "about": (*before.about, *(f"{words('follow.section', title=title)}{line}" for line in notes)),
-            "run_line": added.run_line,
-            "has_references": added.has_references,
-            "is_answered": before.is_answered or added.is_answered,
-        }
+    return before.replace(
+        chapters=(*before.chapters, Chapter(title=title, paragraphs=tuple(told))),
+        disagreements=(*before.disagreements, *disputed),
+        knowledge="\n\n".join(filter(None, (before.knowledge, added.knowledge))),
+        gaps=tuple(dict.fromkeys((*before.gaps, *added.gaps))),
+        about=(*before.about, *(f"{words('follow.section', title=title)}{line}" for line in notes)),
+        run_line=added.run_line,
+        has_references=added.has_references,
+        is_answered=before.is_answered or added.is_answered,
     )
 
 

@@ -160,7 +160,7 @@ def _after_supervise(state: DeepResearchState) -> list[Send | str]:
                 "evidence": merge_unique(known.evidence, state.shared.get(known.section.title, ())),
                 "visited_sources": state.visited_sources,
             }
-            sends.append(Send("section", known.model_copy(update=more)))
+            sends.append(Send("section", known.replace(**more)))
     return sends
 
 

@@ -173,7 +173,7 @@ class Nodes:
             if isinstance(wanted, Correction):
                 asked = Exchange(question=" ".join(brief.assumptions) or plan.research_title, answer=wanted.text)
                 return _corrected(state, wanted, asked) | {"confirmations": number, "is_corrected": True}
-            plan, brief = wanted, brief.model_copy(update={"has_settled_plan": True})
+            plan, brief = wanted, brief.replace(has_settled_plan=True)
         update = await _followed(plan, brief, context.request, context)
         return _handed_on(update | {"dealt": 1, "is_corrected": False}, context)
 
@@ -211,12 +211,12 @@ class Nodes:
         context = runtime.context.stage(f"refocus/{number}", after=state.after)
         answers = await context.run.store.get_answers(context.run.row.id)
         brief = Brief.from_json(dict(state.brief) | {"focus": answers[f"focus/{number}"], "has_own_focus": True})
-        drawn = await self._with_events(Stage.PLAN, state.model_copy(update={"brief": brief}), context)
+        drawn = await self._with_events(Stage.PLAN, state.replace(brief=brief), context)
         plan = by_own_focus(drawn["plan"], brief)
         request, used = context.request, sum(len(outcome.asked) for outcome in state.outcomes)
         left = max(request.depth.max_total_queries - used, len(plan.sections))
-        depth = request.depth.model_copy(update={"max_total_queries": left})
-        update = drawn | await _followed(plan, brief, request.model_copy(update={"depth": depth}), context)
+        depth = request.depth.replace(max_total_queries=left)
+        update = drawn | await _followed(plan, brief, request.replace(depth=depth), context)
         before = state.sections_before + len(state.plan.sections)
         return _handed_on(update | {"focus_followed": number, "sections_before": before}, context)
 
@@ -266,9 +266,9 @@ class Nodes:
     async def queries(self, state: SectionState, runtime: Context) -> Update:
         """Settle the queries of the coming round within its grant."""
         number = state.round + 1
-        context = _round_context(state.model_copy(update={"round": number}), runtime)
+        context = _round_context(state.replace(round=number), runtime)
         grant = (state.grants or (0,))[0]
-        work = (await section_work(state, context.records)).model_copy(update={"round": number})
+        work = (await section_work(state, context.records)).replace(round=number)
         section = work.section
         chosen: list[SearchQuery] = []
         if not (is_refocused := bool(await _focus_wanted(state, context))):
@@ -349,7 +349,7 @@ class Nodes:
     async def _read_page(self, hit: Hit, state: TaskState, context: StageContext) -> Page:
         page = PageState(**dict(state), hit=hit)
         try:
-            page = page.model_copy(update=await self._run(Stage.FETCH, page, context))
+            page = page.replace(**(await self._run(Stage.FETCH, page, context)))
             update = await self._run(Stage.EXTRACT, page, context)
         except ModelRefused:
             raise
@@ -382,7 +382,7 @@ class Nodes:
         evidence = merge_unique(state.evidence, found)
         context.trail.heads = tuple(sorted({key for task in tasks for key in task.after})) or state.after
         update: Update = {"evidence": evidence, "fresh": len(set(found) - before)}
-        update |= await self._in_branch(Stage.COMPRESS, state.model_copy(update={"evidence": evidence}), context)
+        update |= await self._in_branch(Stage.COMPRESS, state.replace(evidence=evidence), context)
         return _handed_on(update, context)
 
     async def reflect(self, state: SectionState, runtime: Context) -> Update:
@@ -391,7 +391,7 @@ class Nodes:
         judged, _ = await both(self._in_branch(Stage.REFLECT, state, context), _look_for_copies(context))
         update: Update = {"queries": ()} | judged | {"grants": state.grants[1:], "iteration_count": state.round}
         max_rounds = context.request.depth.max_iterations
-        update["stop"] = stop_of(state.model_copy(update=update), max_rounds=max_rounds)
+        update["stop"] = stop_of(state.replace(**update), max_rounds=max_rounds)
         if update["stop"] in ("budget", "iterations"):
             await _note_query_budget(state.section.title, [], context, is_cut_off=True)
         return _with_outcome(state, update, context)
@@ -415,7 +415,7 @@ class Nodes:
     async def write(self, state: DeepResearchState, runtime: Context) -> Update:
         """Join text and figures to a report."""
         after = tuple(sorted({*state.after, *state.after_chart}))
-        update: Update = await self.stage(Stage.WRITE)(state.model_copy(update={"after": after}), runtime)
+        update: Update = await self.stage(Stage.WRITE)(state.replace(after=after), runtime)
         return update
 
 
@@ -450,7 +450,7 @@ def _with_outcome(state: SectionState, update: Update, context: StageContext) ->
     """Return the update of a section that has come to something; what it handed on before is not handed on again."""
     update = _handed_on(update, context)
     emptied = dict.fromkeys(("outcomes", "tasks", "gaps", "gathered_info"), ())
-    return update | {"outcomes": (state.model_copy(update=update | emptied),)}
+    return update | {"outcomes": (state.replace(**(update | emptied)),)}
 
 
 async def _followed(plan: Plan, brief: Brief, request: ResearchRequest, context: StageContext) -> Update:
@@ -484,7 +484,7 @@ def _allocate_unused(outcomes: Sequence[SectionState], depth: Depth, extra: list
             "max_iterations": depth.max_iterations - outcome.round,
             "queries_first_iteration": depth.queries_followup_iteration,
         }
-        extra[outcome.number - 1] = depth.model_copy(update=rest).rounds()
+        extra[outcome.number - 1] = depth.replace(**rest).rounds()
 
 
 async def _look_for_copies(context: StageContext) -> None:

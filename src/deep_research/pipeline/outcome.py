@@ -57,7 +57,7 @@ async def findings_from(state: DeepResearchState, records: RunRecords) -> Findin
         )
         work = await section_work(known, records)
         own = without_copies(work.evidence, state.copies)
-        sections.append(work.model_copy(update={"evidence": tuple(own)}))
+        sections.append(work.replace(evidence=tuple(own)))
     return Findings(brief=state.brief, plan=state.plan, sections=tuple(sections))
 
 
@@ -66,7 +66,7 @@ async def share_out(state: DeepResearchState, records: RunRecords, *, has_writer
 
     Who writes the report chooses among all of it.
     """
-    before = state.model_copy(update={"shared": {}, "copies": {}})
+    before = state.replace(shared={}, copies={})
     shared: dict[str, Strings] = {}
     for work in (await findings_from(before, records)).sections:
         known, title = {piece.id for piece in work.evidence}, work.section.title

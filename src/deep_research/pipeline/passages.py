@@ -73,8 +73,8 @@ async def whole_tables(findings: Findings, records: RunRecords) -> Findings:
         for found in tables.values():
             document = await records.document(found[0].document)
             kept += await in_thread(_rows_of_table, document, found)
-        sections.append(work.model_copy(update={"evidence": tuple(kept)}))
-    return findings.model_copy(update={"sections": tuple(sections)})
+        sections.append(work.replace(evidence=tuple(kept)))
+    return findings.replace(sections=tuple(sections))
 
 
 def _rows_of_table(document: Document, found: Sequence[Evidence]) -> list[Evidence]:
@@ -89,5 +89,5 @@ def _rows_of_table(document: Document, found: Sequence[Evidence]) -> list[Eviden
             row = evidence_from(
                 passage, text=document.text, finding=unit.text, section=found[0].section, header=found[0].header
             )
-            rows.append(row.model_copy(update={"score": scores.get(row.id, 0.0)}))
+            rows.append(row.replace(score=scores.get(row.id, 0.0)))
     return rows

@@ -55,7 +55,7 @@ def _found(image: Image, folder: str) -> Image:
     """Return a picture with its path where it is one of the run's figures, which may lie in another folder by now."""
     if image.source:
         return image
-    return image.model_copy(update={"address": str(Path(folder, *Path(image.address).parts[-2:]))})
+    return image.replace(address=str(Path(folder, *Path(image.address).parts[-2:])))
 
 
 async def edition_of(row: RunRow, store: Store) -> Edition:

@@ -85,7 +85,7 @@ MAX_SECONDS, MAX_SEARCHES, MAX_TOKENS_PER_QUERY, MIN_STEPS_DONE = 60, 20, 10_000
 async def statistics_for(row: RunRow, *, store: Store) -> JsonObject:
     """Return the figures of any run as it stands now: under way, ended, or recorded by an earlier version."""
     rows, events = await store.list_calls(row.id), await store.read_events(row.id)
-    spent = spent_so_far(rows).model_copy(update={"seconds": row.active_s})
+    spent = spent_so_far(rows).replace(seconds=row.active_s)
     return statistics_of(rows, events, spent=spent, answers=await model_answers(rows, store))
 
 

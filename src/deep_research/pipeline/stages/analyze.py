@@ -39,7 +39,7 @@ async def disagreements(findings: Findings, state: DeepResearchState, records: R
     title = words_in(findings.brief.language)("report.disagreements")
     tables = await in_thread(find_disagreements, cited, section=title, gathered=evidence, places=places)
     rows = iter(await _backed(await in_thread(weigh_tables, tables, evidence, places), records) if tables else ())
-    return [table.model_copy(update={"sentences": tuple(islice(rows, len(table.sentences)))}) for table in tables]
+    return [table.replace(sentences=tuple(islice(rows, len(table.sentences)))) for table in tables]
 
 
 async def _evidence(findings: Findings, state: DeepResearchState, records: RunRecords) -> list[Evidence]:
@@ -66,7 +66,7 @@ async def _places(evidence: Sequence[Evidence], records: RunRecords) -> dict[str
 async def _backed(weighed: Sequence[Weighed], records: RunRecords) -> list[Sentence]:
     documents = dict.fromkeys(document for one in weighed for document in one.documents)
     sources = await _sources(documents, records)
-    return [one.row.model_copy(update={"backing": _backing(one, sources)}) for one in weighed]
+    return [one.row.replace(backing=_backing(one, sources)) for one in weighed]
 
 
 def _backing(weighed: Weighed, sources: Mapping[str, _Source]) -> Backing:
@@ -118,7 +118,7 @@ class ResearchAnalyzer:
         """Keep the evidence worth keeping; ids that the section does not have are dropped."""
         digest = await context.reason("compress", lambda reasoner: reasoner.compress(work))
         known = {evidence.id for evidence in work.evidence}
-        return digest.model_copy(update={"evidence": tuple(id_ for id_ in digest.evidence if id_ in known)})
+        return digest.replace(evidence=tuple(id_ for id_ in digest.evidence if id_ in known))
 
     def intermediate_synthesis(self, reflection: Reflection) -> Synthesis:
         """Return what is known about a section after a round."""
@@ -131,7 +131,7 @@ class ResearchAnalyzer:
         evidence = await _evidence(findings, state, context.records)
         places = await _places(evidence, context.records)
         statements = await _backed(await in_thread(weigh_findings, findings, evidence, places), context.records)
-        weighed = findings.model_copy(update={"strength": tuple(statements)})
+        weighed = findings.replace(strength=tuple(statements))
         if context.run.adapters.models:
             weighed = await for_writer(weighed, state, context)
         return await context.reason("analyze", lambda reasoner: reasoner.analyze(weighed))
@@ -141,7 +141,7 @@ async def for_writer(findings: Findings, state: DeepResearchState, context: Stag
     """Return findings as a model needs them to write: with where passages stand, and where sources disagree."""
     contexts = await contexts_of(findings.evidence, findings.brief.language, context.records)
     disputed = tuple(await disagreements(findings, state, context.records))
-    return findings.model_copy(update={"contexts": contexts, "disputed": disputed})
+    return findings.replace(contexts=contexts, disputed=disputed)
 
 
 async def analyze(given: DeepResearchState, context: StageContext, analyzer: ResearchAnalyzer) -> Update:

@@ -69,12 +69,12 @@ class ComputationEngine:
             if isinstance(failure, SourceRefused):
                 # Ours draws lines and bars.
                 shape = "bar" if spec.chart_type in ("bar", "stacked", "pie") else "line"
-                plain = spec.model_copy(update={"python_code": "", "chart_type": shape})
+                plain = spec.replace(python_code="", chart_type=shape)
                 return await self._figure(plain, context, language)
             broken = BrokenChart(spec=spec, error=str(failure))
         mended = await context.reason("repair_chart", lambda reasoner: reasoner.repair_chart(broken))
         # Only the program changes: its data stay what the evidence says.
-        return await self._figure(spec.model_copy(update={"python_code": mended.python_code}), context, language)
+        return await self._figure(spec.replace(python_code=mended.python_code), context, language)
 
     async def _figure(self, spec: ChartSpec, context: StageContext, language: Language) -> Figure:
         if spec.python_code and context.sandbox is not None:
@@ -129,7 +129,7 @@ async def chart(given: DeepResearchState, context: StageContext, computation: Co
     contexts = await contexts_of(findings.evidence, language, context.records)
     has_sandbox = bool(adapters.models) and await _can_run(context)
     more = {"contexts": contexts, "has_sandbox": has_sandbox}
-    specs = await computation.plan_report_charts(findings.model_copy(update=more), context)
+    specs = await computation.plan_report_charts(findings.replace(**more), context)
     planned = [spec.to_json() for spec in specs]
     if not specs:
         reason = "the findings hold no series of figures to draw"

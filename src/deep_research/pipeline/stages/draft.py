@@ -33,7 +33,7 @@ async def draft(given: DeepResearchState, context: StageContext) -> Update:
             "lacks_analysis": bool(given.analysis) and not analysis.perspectives,
             "words": _words(findings, context.request.depth),
         }
-        findings = (await for_writer(findings, given, context)).model_copy(update=more)
+        findings = (await for_writer(findings, given, context)).replace(**more)
     written = await context.reason("draft", lambda reasoner: reasoner.draft(findings))
     # The analysis is part of a report that a model wrote, and checked with it.
     is_whole = any(paragraph.section == "abstract" for paragraph in written)
@@ -55,5 +55,5 @@ def as_claims(paragraphs: Iterable[Paragraph]) -> Paragraphs:
     for paragraph in paragraphs:
         is_table = paragraph.kind == "table" and all(row.cells or row.backing for row in paragraph.sentences)
         if paragraph.sentences:
-            claims.append(paragraph.model_copy(update={"kind": "table" if is_table else "claim"}))
+            claims.append(paragraph.replace(kind="table" if is_table else "claim"))
     return tuple(claims)

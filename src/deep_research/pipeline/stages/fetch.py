@@ -65,7 +65,7 @@ async def _from_delivered(hit: Hit, delivered: Delivered, context: StageContext)
     await context.run.store.put_blob(context.run.claim, raw)
     document = _document(reading, raw, title=hit.title, published=hit.published, media_type="text/plain")
     # Its lines are nobody's but the service's.
-    return document.model_copy(update={"places": (), "delivered": delivered.model_copy(update={"text": ""})})
+    return document.replace(places=(), delivered=delivered.replace(text=""))
 
 
 def _document(reading: Reading, raw: bytes, *, title: str, published: str, media_type: str) -> Document:

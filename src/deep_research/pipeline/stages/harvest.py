@@ -156,14 +156,12 @@ def suited(query: SearchQuery, context: StageContext) -> SearchQuery:
     request = context.request
     kind = request.search.strategy if query.kind == "general" else query.kind
     has_office = any("patents" in spec.kinds for spec in context.run.adapters.specs.values())
-    return query.model_copy(
-        update={
-            "kind": kind,
-            "language": query.language or detect_language(query.query),
-            "since": query.since or request.since,
-            "until": query.until or request.until,
-            "sites": query.sites or request.sites or (_PATENT_SITES if kind == "patents" and not has_office else ()),
-        }
+    return query.replace(
+        kind=kind,
+        language=query.language or detect_language(query.query),
+        since=query.since or request.since,
+        until=query.until or request.until,
+        sites=query.sites or request.sites or (_PATENT_SITES if kind == "patents" and not has_office else ()),
     )
 
 

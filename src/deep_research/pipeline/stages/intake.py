@@ -67,7 +67,7 @@ async def intake(given: DeepResearchState, context: StageContext) -> Update:
     today = f"{context.run.row.created_at:%Y-%m-%d}"
     if request.update:
         # What was asked and assumed is settled; only the day is another.
-        brief = Brief.from_json(request.update.brief).model_copy(update={"today": today})
+        brief = Brief.from_json(request.update.brief).replace(today=today)
         return _update(Assessment(next_action="START_RESEARCH", confidence=1.0, assumptions=brief.assumptions), brief)
     followed = given.earlier or (await bring_along(context) if request.follow else "")
     earlier = await context.records.load(Earlier, followed) if followed else None
@@ -153,7 +153,7 @@ def settled(assessment: Assessment, by_rules: Assessment, inquiry: Inquiry) -> A
             action = "START_RESEARCH"
         elif all(term in inquiry.unknown_terms for term in strange):
             action = "NEED_CLARIFICATION"
-        assessment = assessment.model_copy(update={"unknown_terms": tuple(strange)})
+        assessment = assessment.replace(unknown_terms=tuple(strange))
     if action == "NEED_CLARIFICATION" and not may_ask(inquiry):
         action = "START_RESEARCH"
     if action == "VERIFY_TOPIC":
@@ -162,7 +162,7 @@ def settled(assessment: Assessment, by_rules: Assessment, inquiry: Inquiry) -> A
         asked, ours = assessment.clarification, by_rules.clarification
         has_own_words = bool(inquiry.rules.questions or inquiry.rules.options)
         question = (ours or asked if has_own_words else asked or ours) or _any_question(assessment, inquiry)
-        return assessment.model_copy(update={"next_action": action, "clarification": question})
+        return assessment.replace(next_action=action, clarification=question)
     task = assessment.task if assessment.task.goal else by_rules.task
     focus, inferred = _enough(task.research_focus, inquiry.language)
     words = words_in(inquiry.language)
@@ -173,14 +173,12 @@ def settled(assessment: Assessment, by_rules: Assessment, inquiry: Inquiry) -> A
     assumptions += spelled.assumptions
     if inferred:
         assumptions += (words("clarify.assume_focus", focus=words("report.list_separator").join(inferred)),)
-    return assessment.model_copy(
-        update={
-            "next_action": action,
-            "task": TaskBrief(goal=task.goal, research_focus=focus),
-            "refined_query": spelled.text,
-            "assumptions": assumptions,
-            "clarification": None,
-        }
+    return assessment.replace(
+        next_action=action,
+        task=TaskBrief(goal=task.goal, research_focus=focus),
+        refined_query=spelled.text,
+        assumptions=assumptions,
+        clarification=None,
     )
 
 
@@ -237,12 +235,10 @@ async def as_spelled(brief: Brief, corpus: Corpus) -> Brief:
 
     assumed = tuple(words("clarify.assume_reference", phrase=asked, name=known) for asked, known in found)
     analysis = {key: tuple(map(respelled, getattr(brief.analysis, key))) for key in ("parts", "excluded", "names")}
-    return brief.model_copy(
-        update={
-            "question": respelled(brief.question),
-            "assumptions": (*brief.assumptions, *assumed),
-            "analysis": brief.analysis.model_copy(update=analysis),
-        }
+    return brief.replace(
+        question=respelled(brief.question),
+        assumptions=(*brief.assumptions, *assumed),
+        analysis=brief.analysis.replace(**analysis),
     )
 
 

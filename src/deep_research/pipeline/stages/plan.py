@@ -117,10 +117,10 @@ async def plan(
         # What was answered before is what there is to look at.
         earlier = await context.records.load(Earlier, followed)
         seen = (earlier.as_held, *earlier.passages)
-    drawn = by_own_focus(await planner.write_report_plan(brief.model_copy(update={"found": seen}), context), brief)
+    drawn = by_own_focus(await planner.write_report_plan(brief.replace(found=seen), context), brief)
     for dropped in drawn.sections[MAX_SECTIONS:]:
         await context.lost("section", dropped.title, f"a report has {MAX_SECTIONS} sections")
-    drawn = drawn.model_copy(update={"sections": drawn.sections[:MAX_SECTIONS]})
+    drawn = drawn.replace(sections=drawn.sections[:MAX_SECTIONS])
     if drawn.sections and not context.run.adapters.models:
         drawn = await _with_queries(drawn, brief, planner, context)
     kept = {query: await context.records.keep(own) for query, own in scouted.items() if own}
@@ -149,8 +149,8 @@ def _asking(drawn: Plan, scouted: Sequence[str]) -> Plan:
         return drawn
     first, *others = drawn.sections
     known = tuple(SearchQuery(query=query) for query in scouted)
-    first = first.model_copy(update={"search_queries": (*known, *first.search_queries)})
-    return drawn.model_copy(update={"sections": (first, *others)})
+    first = first.replace(search_queries=(*known, *first.search_queries))
+    return drawn.replace(sections=(first, *others))
 
 
 async def _with_queries(drawn: Plan, brief: Brief, planner: ResearchPlanner, context: StageContext) -> Plan:
@@ -160,8 +160,8 @@ async def _with_queries(drawn: Plan, brief: Brief, planner: ResearchPlanner, con
         queries = await planner.generate_serp_queries(
             brief, section, domains=drawn.domains, asked=asked, count=grant[0] if grant else 0, context=context
         )
-        sections.append(section.model_copy(update={"search_queries": tuple(queries)}))
-    return drawn.model_copy(update={"sections": tuple(sections)})
+        sections.append(section.replace(search_queries=tuple(queries)))
+    return drawn.replace(sections=tuple(sections))
 
 
 def by_own_focus(drawn: Plan, brief: Brief) -> Plan:
@@ -172,10 +172,10 @@ def by_own_focus(drawn: Plan, brief: Brief) -> Plan:
     by_title = {section.title.casefold(): section for section in drawn.sections}
     others = drawn.sections if len(titles) == len(brief.focus) else [SectionPlan(title=focus) for focus in brief.focus]
     sections = (
-        by_title.get(focus.casefold(), other).model_copy(update={"title": focus})
+        by_title.get(focus.casefold(), other).replace(title=focus)
         for focus, other in zip(brief.focus, others, strict=True)
     )
-    return drawn.model_copy(update={"sections": tuple(sections)})
+    return drawn.replace(sections=tuple(sections))
 
 
 def grants(plan: Plan, request: ResearchRequest) -> list[list[int]]:
@@ -193,16 +193,16 @@ def queries_by_round(request: ResearchRequest) -> list[int]:
     if request.follow:
         # The documents of the run before it are its first round.
         changes["queries_first_iteration"] = depth.queries_followup_iteration
-    return depth.model_copy(update=changes).rounds()
+    return depth.replace(**changes).rounds()
 
 
 def as_allocated(plan: Plan, request: ResearchRequest) -> Plan:
     """Return the plan with no more queries than its sections may use in the first round."""
     sections = (
-        section.model_copy(update={"search_queries": section.search_queries[: grant[0] if grant else 0]})
+        section.replace(search_queries=section.search_queries[: grant[0] if grant else 0])
         for section, grant in zip(plan.sections, grants(plan, request), strict=True)
     )
-    return plan.model_copy(update={"sections": tuple(sections)})
+    return plan.replace(sections=tuple(sections))
 
 
 async def next_queries(

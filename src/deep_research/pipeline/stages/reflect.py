@@ -23,7 +23,7 @@ async def reflect(
     is_all_read = await _is_all_read(context)
     is_over = is_all_read or not work.queries_left or not given.fresh
     judge = context.run.adapters.fallback if is_over else None
-    judged = work.model_copy(update={"sources": await _sources(work, context)})
+    judged = work.replace(sources=await _sources(work, context))
     reflection = await planner.review_research_completeness(judged, context, judge)
     synthesis = analyzer.intermediate_synthesis(reflection)
     update: Update = {
@@ -34,7 +34,7 @@ async def reflect(
         "open_questions": reflection.gaps,
         "queries": reflection.next_queries,
     }
-    after = given.model_copy(update=update | {"grants": given.grants[1:]})
+    after = given.replace(**(update | {"grants": given.grants[1:]}))
     await context.emit(
         "section-coverage",
         {

@@ -124,27 +124,25 @@ class ReportGenerator:
         cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.used]
         health = await health_of(cited_snapshots, records, is_followed=earlier is not None)
         account = Account(health, context.run.adapters.specs, words)
-        report = report.model_copy(
-            update={
-                "notice": (*account.notice(), *_unread(findings.brief, words, has_model=bool(models))),
-                # Where no source answered, nothing can be said of what they hold.
-                "abstract": (*(() if health.is_unanswered else report.abstract), *cuts, *_legend(report, words)),
-                "gaps": () if health.is_unanswered else (*report.gaps, *(unread_of(gaps, words) if is_open else ())),
-                "about": (
-                    *(follow_notes(earlier, searched=bool(health.engines), words=words) if earlier else ()),
-                    *findings.brief.assumptions,
-                    *limits_of(gaps, words),
-                    *(words("figure.left_out", title=title) for title in unplaced),
-                    *foreign,
-                    *await _noticed(citations, words, records),
-                    *account.lines(context.request),
-                    *wording_of(report.paragraphs, models, words),
-                ),
-            }
+        report = report.replace(
+            notice=(*account.notice(), *_unread(findings.brief, words, has_model=bool(models))),
+            # Where no source answered, nothing can be said of what they hold.
+            abstract=(*(() if health.is_unanswered else report.abstract), *cuts, *_legend(report, words)),
+            gaps=() if health.is_unanswered else (*report.gaps, *(unread_of(gaps, words) if is_open else ())),
+            about=(
+                *(follow_notes(earlier, searched=bool(health.engines), words=words) if earlier else ()),
+                *findings.brief.assumptions,
+                *limits_of(gaps, words),
+                *(words("figure.left_out", title=title) for title in unplaced),
+                *foreign,
+                *await _noticed(citations, words, records),
+                *account.lines(context.request),
+                *wording_of(report.paragraphs, models, words),
+            ),
         )
         subject, answer = subject_of(findings.brief, earlier), answer_in(report)
         report = with_section(before, report, question=context.request.question, words=words) if before else report
-        report = report.model_copy(update={"pictures": await pictures_of(citations, context)})
+        report = report.replace(pictures=await pictures_of(citations, context))
         return WrittenReport(report, citations, evidence, places, health, words.language, subject, answer)
 
     async def write_files(self, written: WrittenReport, context: StageContext) -> None:
@@ -200,7 +198,7 @@ def _chapters(
                 if each.text not in said or (after and after.text not in said and not stands_alone(after.text))
             )
             if fresh := tuple(each for each in unsaid if not support or support & {*each.evidence}):
-                left.append(paragraph.model_copy(update={"sentences": fresh}))
+                left.append(paragraph.replace(sentences=fresh))
         # A section that was asked for stands, even where the abstract says all of it.
         if left or (own and not is_short and (findings.settled_titles or not support)):
             chapters.append(Chapter(title=title, paragraphs=tuple(left or own[: 1 if support else None])))
@@ -257,11 +255,9 @@ def _with_leads(
     disputed = {sentence.text for table in report.disagreements for sentence in table.sentences}
     pieces = {piece.id: piece for piece in evidence}
     led = partial(_with_lead, pieces=pieces, sources=sources, disputed=disputed, words=words)
-    chapters = (
-        chapter.model_copy(update={"paragraphs": tuple(map(led, chapter.paragraphs))}) for chapter in report.chapters
-    )
+    chapters = (chapter.replace(paragraphs=tuple(map(led, chapter.paragraphs))) for chapter in report.chapters)
     abstract = tuple(led(one, is_lead=not is_answer) for one in report.abstract)
-    return report.model_copy(update={"abstract": abstract, "chapters": tuple(chapters)})
+    return report.replace(abstract=abstract, chapters=tuple(chapters))
 
 
 def _with_lead(
@@ -286,7 +282,7 @@ def _with_lead(
         title if len(title) <= _TITLE_CHARS else f"{title[:_TITLE_CHARS].rpartition(' ')[0] or title[:_TITLE_CHARS]}…"
     )
     day = f" ({source.published[:10]})" if source.published else ""
-    return paragraph.model_copy(update={"lead": words("report.according", title=title, day=day)})
+    return paragraph.replace(lead=words("report.according", title=title, day=day))
 
 
 def _legend(report: Report, words: Words) -> tuple[Paragraph, ...]:
@@ -317,7 +313,7 @@ async def _counted(paragraphs: Sequence[Paragraph], words: Words, records: RunRe
         shown = len(paragraph.sentences)
         left = [words("report.rows", shown=shown, total=total)] if total > shown else []
         lead = " · ".join([paragraph.lead, *left] if paragraph.lead else left)
-        found.append(paragraph.model_copy(update={"lead": lead}))
+        found.append(paragraph.replace(lead=lead))
     return tuple(found)
 
 
@@ -415,18 +411,15 @@ async def write(given: DeepResearchState, context: StageContext, reporter: Repor
     is_written = any(paragraph.section == "abstract" for paragraph in body.paragraphs)
     if is_written:
         answer, more = bounded([paragraph for paragraph in body.paragraphs if paragraph.section == "abstract"])
-        moved = (paragraph.model_copy(update={"section": words("report.findings")}) for paragraph in more)
+        moved = (paragraph.replace(section=words("report.findings")) for paragraph in more)
         others = (paragraph for paragraph in body.paragraphs if paragraph.section != "abstract")
-        body = body.model_copy(update={"paragraphs": (*answer, *moved, *others)})
-    draft = draft.model_copy(update={"paragraphs": body.paragraphs})
+        body = body.replace(paragraphs=(*answer, *moved, *others))
+    draft = draft.replace(paragraphs=body.paragraphs)
     conclusion = await context.reason("conclude", lambda reasoner: reasoner.conclude(draft))
     # What rules lead with is quoted from the sources, and checked like all else.
     leading = settled(await judged(as_claims(conclusion.abstract), sources, context.at("abstract")), sources)
     gaps, unfounded = _gaps([*conclusion.unanswered, *draft.gaps], brief)
-    conclusion = conclusion.model_copy(
-        # A report that was written as a whole says itself what is open.
-        update={"abstract": leading.paragraphs, "unanswered": () if is_written else gaps}
-    )
+    conclusion = conclusion.replace(abstract=leading.paragraphs, unanswered=() if is_written else gaps)
     is_unfounded = not evidence and context.request.search.model_knowledge
     knowledge = await context.reason("recall", lambda reasoner: reasoner.recall(brief)) if is_unfounded else ""
     # Where nothing of a model's analysis could stand, what was counted does.
@@ -446,7 +439,7 @@ async def write(given: DeepResearchState, context: StageContext, reporter: Repor
     if earlier := context.request.update:
         line = await changes_since(earlier, await _edition(written, context), context)
         about = (line, *written.report.about)
-        written = replace(written, report=written.report.model_copy(update={"about": about}))
+        written = replace(written, report=written.report.replace(about=about))
     await reporter.write_files(written, context)
     refusals = (*body.dropped, *leading.dropped, *analysis.dropped, *disputed.dropped, *unfounded)
     checked = Checked(paragraphs=body.paragraphs, dropped=refusals)
@@ -466,7 +459,7 @@ async def _edited(draft: Draft, sources: Sources, context: StageContext) -> tupl
         for sentence in paragraph.sentences:
             number += 1
             own += _changed(sentence, changes[number]) if number in changes else [sentence]
-        paragraphs += [paragraph.model_copy(update={"sentences": tuple(own)})] if own else []
+        paragraphs += [paragraph.replace(sentences=tuple(own))] if own else []
     return await judged(paragraphs, sources, context.at("edited"))
 
 
@@ -474,7 +467,7 @@ def _changed(before: Sentence, after: Sequence[Sentence]) -> list[Sentence]:
     """Return what stands in the place of a sentence; one that stayed the same keeps its verdict."""
     is_same = [(each.text, each.kind) == (before.text, before.kind) for each in after]
     if len(after) == 1 and not is_same[0]:
-        return [after[0].model_copy(update={"revised_from": before.text})]
+        return [after[0].replace(revised_from=before.text)]
     return [
         before if same and set(each.evidence) <= set(before.evidence) else each
         for each, same in zip(after, is_same, strict=True)
@@ -514,7 +507,7 @@ async def _analysis(state: DeepResearchState, sources: Sources, context: StageCo
     title, lead = words("report.analysis"), words("report.changes")
     notes = tuple(Sentence(text=text) for text in analysis.changes)
     ahead = [Paragraph(section=title, kind="note", lead=lead, sentences=notes)] if notes else []
-    shown = [each.model_copy(update={"section": title}) for each in as_claims(analysis.paragraphs)]
+    shown = [each.replace(section=title) for each in as_claims(analysis.paragraphs)]
     return settled(await judged([*shown, *ahead], sources, context.at("analysis")), sources)
 
 
