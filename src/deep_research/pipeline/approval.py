@@ -188,7 +188,7 @@ def propose(plan: Plan, brief: Brief, *, is_confirmed: bool, context: StageConte
 
     Who is asked approves the queries that are shown, and those are the ones that will be used.
     """
-    adapters, request = context.run.adapters, context.request
+    adapters, request = context.adapters, context.request
     estimate = forecast(plan, request, adapters.models)
     is_weighty = is_confirmed or is_complex(brief.question) or estimate.usd > adapters.confirm_above_usd
     model = ", ".join(adapters.models[0].unpriced) if adapters.models else ""

@@ -131,7 +131,7 @@ async def nearest(earlier: Earlier, given: TaskState, context: StageContext) -> 
             query=given.query,
             document=await context.records.document(earlier.documents[hit.address]),
         )
-        found = await context.run.adapters.fallback.extract(reading)
+        found = await context.adapters.fallback.extract(reading)
         scores[hit.address] = max((finding.score for finding in found), default=float("-inf"))
     return sorted(earlier.hits(), key=lambda hit: -scores[hit.address])
 

@@ -1,6 +1,6 @@
 """The graph: which node follows which. The nodes are in `nodes.py`, the work is in the stages."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -42,20 +42,23 @@ def build_graph(machine: StateMachine) -> Graph:
         intake=nodes.intake,
         verify_topic=nodes.verify_topic,
         ask=nodes.ask,
-        plan=nodes.stage(Stage.PLAN),
+        plan=partial(nodes.whole, Stage.PLAN),
         confirm=nodes.confirm,
         section=_section_graph(nodes),
         refocus=nodes.refocus,
         supervise=nodes.supervise,
-        analyze=nodes.ending(Stage.ANALYZE),
+        analyze=partial(nodes.whole, Stage.ANALYZE),
         # In a graph of its own: in one with the charts, the check of the text would wait for them.
         text=_chain_graph(
-            DeepResearchState, TextOutput, draft=nodes.ending(Stage.DRAFT), verify=nodes.ending(Stage.VERIFY)
+            DeepResearchState,
+            TextOutput,
+            draft=partial(nodes.whole, Stage.DRAFT),
+            verify=partial(nodes.whole, Stage.VERIFY),
         ),
         chart=nodes.chart,
         write=nodes.write,
-        audit=nodes.stage(Stage.AUDIT),
-        cache=nodes.stage(Stage.CACHE),
+        audit=partial(nodes.whole, Stage.AUDIT),
+        cache=partial(nodes.whole, Stage.CACHE),
     )
 
     graph.add_edge(START, "intake")
@@ -154,13 +157,13 @@ def _after_supervise(state: DeepResearchState) -> list[Send | str]:
     sends: list[Send | str] = []
     for known in state.outcomes:
         if grant := state.grants[known.number - 1]:
-            more = {
-                "grants": grant,
-                "granted": len(known.asked) + sum(grant),
-                "evidence": merge_unique(known.evidence, state.shared.get(known.section.title, ())),
-                "visited_sources": state.visited_sources,
-            }
-            sends.append(Send("section", known.replace(**more)))
+            again = known.replace(
+                grants=grant,
+                granted=len(known.asked) + sum(grant),
+                evidence=merge_unique(known.evidence, state.shared.get(known.section.title, ())),
+                visited_sources=state.visited_sources,
+            )
+            sends.append(Send("section", again))
     return sends
 
 

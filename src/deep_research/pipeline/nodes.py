@@ -4,8 +4,7 @@ Everything in a node runs again after a crash or a pause, so it only calls, emit
 what was done before.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
@@ -19,17 +18,15 @@ from deep_research.pipeline.approval import Correction, Proposal, answered_plan,
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.context import RunContext, StageContext
 from deep_research.pipeline.control import focus_changes
-from deep_research.pipeline.copies import find_copies
 from deep_research.pipeline.earlier import Earlier, nearest
 from deep_research.pipeline.fan_out import both, fan_out, isolated, out_of_files, together, unforeseen
 from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.outcome import section_work, share_out, stop_of
+from deep_research.pipeline.outcome import find_copies, section_work, share_out, stop_of
 from deep_research.pipeline.scope import Scope
 from deep_research.pipeline.stages.harvest import EARLIER
 from deep_research.pipeline.stages.intake import exchange_from, names_it
 from deep_research.pipeline.stages.plan import by_own_focus, grants, next_queries
 from deep_research.pipeline.state import (
-    ENDING,
     DeepResearchState,
     PageState,
     RunState,
@@ -63,19 +60,17 @@ class Nodes:
     def __init__(self, machine: StateMachine) -> None:
         self._machine = machine
 
-    def stage(self, stage: Stage, scope: str = "") -> Callable[..., Any]:
-        """Return the node that runs one stage of the whole run."""
-
-        async def node(state: DeepResearchState, runtime: Context) -> Update:
-            phase: Phase = "ending" if stage in ENDING else "research"
-            context = runtime.context.stage(scope or stage, phase=phase, after=state.after)
-            return _handed_on(await self._with_events(stage, state, context), context)
-
-        return node
+    async def whole(self, stage: Stage, state: DeepResearchState, runtime: Context, *, scope: str = "") -> Update:
+        """Run one stage of the whole run; where a report can do without it and it fails unforeseen, it is left out."""
+        phase: Phase = "research" if stage in (Stage.INTAKE, Stage.PLAN) else "ending"
+        is_branch = stage in (Stage.ANALYZE, Stage.CHART, Stage.DRAFT, Stage.VERIFY)
+        context = runtime.context.stage(scope or stage, phase=phase, after=state.after, is_branch=is_branch)
+        run = self._in_branch if is_branch else self._with_events
+        return _handed_on(await run(stage, state, context), context)
 
     async def _run(self, stage: Stage, state: State, context: StageContext) -> Update:
         record = RunState(run=context.run.row, stage=stage, scope=context.scope, input=state, bound=context)
-        with watched(context.run.adapters.observers, Work("stage", stage, record.run.id, context.scope)):
+        with watched(context.adapters.observers, Work("stage", stage, record.run.id, context.scope)):
             return await self._machine.run_stage(record)
 
     async def _with_events(self, stage: Stage, state: State, context: StageContext) -> Update:
@@ -109,7 +104,7 @@ class Nodes:
     async def intake(self, state: DeepResearchState, runtime: Context) -> Update:
         """Judge the question; each round after an answer is a scope of its own."""
         number = state.intake_round + 1
-        update: Update = await self.stage(Stage.INTAKE, f"intake/{number}")(state, runtime)
+        update = await self.whole(Stage.INTAKE, state, runtime, scope=f"intake/{number}")
         return update | {"intake_round": number}
 
     async def verify_topic(self, state: DeepResearchState, runtime: Context) -> Update:
@@ -225,10 +220,8 @@ class Nodes:
         outcomes = state.followed_outcomes
         after = tuple(sorted({key for outcome in outcomes for key in outcome.after}))
         context = runtime.context.stage(f"supervise/{state.dealt}", after=after)
-        shared = {
-            "copies": await find_copies(context.records),
-            "shared": await share_out(state, context.records, has_writer=bool(context.run.adapters.models)),
-        }
+        copies = await find_copies(context.records)
+        shared = await share_out(state, context.records, has_writer=bool(context.adapters.models))
         extra: list[list[int]] = [[] for _ in state.plan.sections]
         if state.dealt == 1:
             _allocate_unused(outcomes, context.request.depth, extra)
@@ -237,7 +230,8 @@ class Nodes:
         }
         await context.emit("progress", {"step": "supervise", "status": "done", "data": {"dealt": allocated}})
         return {
-            **shared,
+            "copies": copies,
+            "shared": shared,
             "after": after or state.after,
             "is_sufficient": bool(outcomes) and all(outcome.is_sufficient for outcome in outcomes),
             "dealt": state.dealt + 1,
@@ -254,7 +248,7 @@ class Nodes:
         own = TaskState(**dict(state), query=SearchQuery(query=state.brief.question))
         hits = earlier.hits()
         wanted = max(1, context.request.depth.urls_per_query * sum(state.grants[:2]))
-        if not context.run.adapters.models or len(hits) <= wanted:
+        if not context.adapters.models or len(hits) <= wanted:
             # Without a model, reading costs nothing.
             wanted = len(hits)
         else:
@@ -390,33 +384,22 @@ class Nodes:
         context = _round_context(state, runtime, "reflect")
         judged, _ = await both(self._in_branch(Stage.REFLECT, state, context), _look_for_copies(context))
         update: Update = {"queries": ()} | judged | {"grants": state.grants[1:], "iteration_count": state.round}
-        max_rounds = context.request.depth.max_iterations
-        update["stop"] = stop_of(state.replace(**update), max_rounds=max_rounds)
+        update["stop"] = stop_of(state.replace(**update), context.request.depth)
         if update["stop"] in ("budget", "iterations"):
             await _note_query_budget(state.section.title, [], context, is_cut_off=True)
         return _with_outcome(state, update, context)
 
     # The ending: what was found is weighed, drawn, written and checked
 
-    def ending(self, stage: Stage) -> Callable[..., Any]:
-        """Return the node of a stage of the ending; where it fails unforeseen, the report is written without."""
-
-        async def node(state: DeepResearchState, runtime: Context) -> Update:
-            context = runtime.context.stage(stage, phase="ending", after=state.after, is_branch=True)
-            return _handed_on(await self._in_branch(stage, state, context), context)
-
-        return node
-
     async def chart(self, state: DeepResearchState, runtime: Context) -> Update:
         """Plan and draw the figures, while the report is written."""
-        update: Update = await self.ending(Stage.CHART)(state, runtime)
-        return {("after_chart" if key == "after" else key): value for key, value in update.items()}
+        update = await self.whole(Stage.CHART, state, runtime)
+        return update | {"after_chart": update.pop("after")}
 
     async def write(self, state: DeepResearchState, runtime: Context) -> Update:
         """Join text and figures to a report."""
         after = tuple(sorted({*state.after, *state.after_chart}))
-        update: Update = await self.stage(Stage.WRITE)(state.replace(after=after), runtime)
-        return update
+        return await self.whole(Stage.WRITE, state.replace(after=after), runtime)
 
 
 def _corrected(state: DeepResearchState, correction: Correction, exchange: Exchange) -> Update:
@@ -426,7 +409,7 @@ def _corrected(state: DeepResearchState, correction: Correction, exchange: Excha
 
 async def _pages_wanted(hits: Sequence[Hit], context: StageContext) -> int:
     """Return how many of a query's hits are to be read."""
-    wanted, adapters = context.request.depth.urls_per_query, context.run.adapters
+    wanted, adapters = context.request.depth.urls_per_query, context.adapters
     if wanted and (not adapters.models or await adapters.has_small_folder()):
         # The user's own files cost nothing to read where no model reads them, and little where there are few.
         wanted = max(wanted, sum(hit.engine == CorpusSearch.name for hit in hits))
@@ -479,17 +462,17 @@ def _allocate_unused(outcomes: Sequence[SectionState], depth: Depth, extra: list
     unused = sum(max(outcome.granted - len(outcome.asked), 0) for outcome in outcomes)
     thin = [outcome for outcome in outcomes if outcome.stop == "budget" and outcome.round < depth.max_iterations]
     for position, outcome in enumerate(thin):
-        rest = {
-            "max_total_queries": unused // len(thin) + (position < unused % len(thin)),
-            "max_iterations": depth.max_iterations - outcome.round,
-            "queries_first_iteration": depth.queries_followup_iteration,
-        }
-        extra[outcome.number - 1] = depth.replace(**rest).rounds()
+        rest = depth.replace(
+            max_total_queries=unused // len(thin) + (position < unused % len(thin)),
+            max_iterations=depth.max_iterations - outcome.round,
+            queries_first_iteration=depth.queries_followup_iteration,
+        )
+        extra[outcome.number - 1] = rest.rounds()
 
 
 async def _look_for_copies(context: StageContext) -> None:
     """Look at what was read so far while a model reflects: it is compared in full when all sections are done."""
-    if context.run.adapters.models:
+    if context.adapters.models:
         await find_copies(context.records)
 
 

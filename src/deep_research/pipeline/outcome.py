@@ -1,20 +1,22 @@
-"""What sections know, as reasoners are shown it: one in research, or all that a run has found."""
+"""What sections know, as reasoners are shown it: one in research, or all that a run has found, without copies."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from deep_research.evidence.passage import Evidence
 from deep_research.in_thread import in_thread
-from deep_research.pipeline.copies import without_copies
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.state import DeepResearchState, SectionState, Stop
 from deep_research.reasoning.rules.quoting.selection import repeats
 from deep_research.reasoning.values import Findings, SectionWork, Strings, Synthesis
+from deep_research.request import Depth
+from deep_research.sources.origins import OriginText, group_origins
+from deep_research.text.folding import to_simplified
 
 # A section that is covered so far is not thin, even where its judge would have liked more.
 THIN = 0.7
 
 
-def stop_of(state: SectionState, *, max_rounds: int) -> Stop:
+def stop_of(state: SectionState, depth: Depth) -> Stop:
     """Say why a section's loop ends after this round, or "" where it searches again."""
     if state.is_sufficient:
         return "sufficient"
@@ -22,7 +24,7 @@ def stop_of(state: SectionState, *, max_rounds: int) -> Stop:
         return "exhausted"
     if any(state.grants[:1]):
         return ""
-    return "iterations" if state.round >= max_rounds else "budget"
+    return "iterations" if state.round >= depth.max_iterations else "budget"
 
 
 async def section_work(state: SectionState, records: RunRecords) -> SectionWork:
@@ -101,3 +103,38 @@ def unanswered(outcomes: Sequence[SectionState], findings: Findings) -> list[str
         for question in outcome.open_questions
     ]
     return list(dict.fromkeys(left))
+
+
+# Copies of one text on several sites are one origin: what they share is cited once, from the one that stands first.
+
+
+async def find_copies(records: RunRecords) -> dict[str, str]:
+    """Return each page of the web that repeats another, with the one that it repeats, over all that the run has read.
+
+    Of a user's own documents, the index keeps copies apart already.
+    """
+    texts: dict[str, OriginText] = {}
+    for address, document in (await records.store.list_addresses(records.run)).items():
+        if document not in texts and address.startswith(("http://", "https://")):
+            read = await records.document(document)
+            texts[document] = OriginText(text=read.text, published=read.published, address=address)
+    leaders = await in_thread(group_origins, texts) if len(texts) > 1 else {}
+    return {copy: original for copy, original in leaders.items() if copy != original}
+
+
+def without_copies(evidence: Sequence[Evidence], copies: Mapping[str, str]) -> list[Evidence]:
+    """Return the evidence without what copies repeat: of one origin each text stays once, the original's own first."""
+    if not copies:
+        return list(evidence)
+    told: dict[str, str] = {}
+    kept = set()
+    for piece in sorted(evidence, key=lambda piece: piece.document in copies):
+        origin, text = copies.get(piece.document, piece.document), _bare(piece.quote)
+        if origin == piece.document or text not in told.get(origin, ""):
+            told[origin] = f"{told.get(origin, '')}\n{text}"
+            kept.add(piece.id)
+    return [piece for piece in evidence if piece.id in kept]
+
+
+def _bare(text: str) -> str:
+    return "".join(to_simplified(text).split())

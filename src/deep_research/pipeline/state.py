@@ -57,6 +57,10 @@ def highest(known: int, new: int) -> int:
 Unique = Annotated[Strings, merge_unique]
 
 
+Gaps = Annotated[tuple[Gap, ...], merge_by_scope]
+_NO_BRIEF = Brief(question="", original="", language="en")
+
+
 class TaskRecord(Value):
     """What a section is told of a search task that has read its pages."""
 
@@ -72,7 +76,7 @@ class _State(Value):
 
     gathered_info: Unique = ()
     visited_sources: Unique = ()
-    gaps: Annotated[tuple[Gap, ...], merge_by_scope] = ()
+    gaps: Gaps = ()
 
 
 class TaskOutput(_State):
@@ -104,7 +108,7 @@ class SectionState(SectionOutput, TaskOutput):
     scouted: dict[str, ContentId] = Field(default_factory=dict)
     earlier: ContentId = ""
     is_reread: bool = False
-    brief: Brief = Brief(question="", original="", language="en")
+    brief: Brief = _NO_BRIEF
     round: int = 0
     grants: tuple[int, ...] = ()
     granted: int = 0
@@ -148,7 +152,7 @@ class TextOutput(Value):
 
     draft: ContentId = ""
     after: Strings = ()
-    gaps: Annotated[tuple[Gap, ...], merge_by_scope] = ()
+    gaps: Gaps = ()
 
 
 class DeepResearchState(SectionOutput):
@@ -182,7 +186,7 @@ class DeepResearchState(SectionOutput):
     is_corrected: bool = False
     known_terms: Strings = ()
     unknown_terms: Strings = ()
-    brief: Brief = Brief(question="", original="", language="en")
+    brief: Brief = _NO_BRIEF
     plan: Plan = Plan(research_title="", sections=())
     # What was searched for before the plan was made, and the hits.
     scouted: dict[str, ContentId] = Field(default_factory=dict)
@@ -227,10 +231,6 @@ class Stage(StrEnum):
     WRITE = "write"
     AUDIT = "audit"
     CACHE = "cache"
-
-
-# From here on a run spends the ending's share of its budget.
-ENDING = frozenset({Stage.ANALYZE, Stage.CHART, Stage.DRAFT, Stage.VERIFY, Stage.WRITE, Stage.AUDIT, Stage.CACHE})
 
 
 @dataclass(frozen=True)

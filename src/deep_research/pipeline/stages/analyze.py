@@ -132,7 +132,7 @@ class ResearchAnalyzer:
         places = await _places(evidence, context.records)
         statements = await _backed(await in_thread(weigh_findings, findings, evidence, places), context.records)
         weighed = findings.replace(strength=tuple(statements))
-        if context.run.adapters.models:
+        if context.adapters.models:
             weighed = await for_writer(weighed, state, context)
         return await context.reason("analyze", lambda reasoner: reasoner.analyze(weighed))
 

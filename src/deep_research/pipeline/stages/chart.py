@@ -35,7 +35,7 @@ class ComputationEngine:
         self, specs: Sequence[ChartSpec], context: StageContext, *, language: Language = "en"
     ) -> list[str]:
         """Draw the charts; return the content ids of the figures. After some failures in a row the rest is skipped."""
-        words, most = words_in(language), context.run.adapters.max_chart_failures
+        words, most = words_in(language), context.adapters.max_chart_failures
         figures: list[str] = []
         failures = 0
 
@@ -64,7 +64,7 @@ class ComputationEngine:
         try:
             return await self._figure(spec, context, language)
         except SourceError as failure:
-            if not spec.python_code or context.sandbox is None:
+            if not spec.python_code or context.adapters.sandbox is None:
                 raise
             if isinstance(failure, SourceRefused):
                 # Ours draws lines and bars.
@@ -77,12 +77,13 @@ class ComputationEngine:
         return await self._figure(spec.replace(python_code=mended.python_code), context, language)
 
     async def _figure(self, spec: ChartSpec, context: StageContext, language: Language) -> Figure:
-        if spec.python_code and context.sandbox is not None:
-            execution = await context.sandbox.execute(spec.python_code, spec.data)
-        elif context.draw is not None:
-            execution = await context.draw(spec, language)
+        adapters = context.adapters
+        if spec.python_code and adapters.sandbox is not None:
+            execution = await context.execute(adapters.sandbox, spec)
+        elif adapters.draw is not None:
+            execution = await context.draw(adapters.draw, spec, language)
         else:
-            raise SourceError(context.run.adapters.no_drawing)
+            raise SourceError(adapters.no_drawing)
         if problem := difference(spec.rows, execution):
             raise SourceError(problem)
         store, claim = context.run.store, context.run.claim
@@ -119,7 +120,7 @@ def difference(rows: Sequence[DataRow], execution: Execution) -> str:
 
 async def chart(given: DeepResearchState, context: StageContext, computation: ComputationEngine) -> Update:
     """Plan the figures and have them drawn, or say why there are none."""
-    adapters = context.run.adapters
+    adapters = context.adapters
     if not (adapters.draw or adapters.sandbox or adapters.no_drawing):
         context.skip("charts are off")
         return {"figures": []}
@@ -155,7 +156,7 @@ async def chart(given: DeepResearchState, context: StageContext, computation: Co
 
 async def _can_run(context: StageContext) -> bool:
     """Return whether a model's programs can be run, as it was when the run first asked."""
-    sandbox = context.run.adapters.sandbox
+    sandbox = context.adapters.sandbox
     if sandbox is None:
         return False
 

@@ -26,7 +26,7 @@ async def draft(given: DeepResearchState, context: StageContext) -> Update:
     """Write the report from all evidence, with where it stands and how well it is backed."""
     findings = await findings_from(given, context.records)
     analysis = await context.records.load(Analysis, given.analysis) if given.analysis else Analysis()
-    if context.run.adapters.models:
+    if context.adapters.models:
         more = {
             "strength": tuple(row for table in analysis.paragraphs for row in table.sentences),
             "perspectives": analysis.perspectives,

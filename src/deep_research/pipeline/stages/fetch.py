@@ -49,9 +49,7 @@ async def _read_before(given: PageState, context: StageContext) -> Document | No
 
 async def from_page(hit: Hit, context: StageContext) -> tuple[Document, str]:
     """Return the document at a hit's address, and the address that it has; raise `CallFailed` if there is none."""
-    if context.fetcher is None:
-        raise SourceError(f"{hit.address} was found, but nothing here can fetch it.")
-    page = await context.fetcher.fetch(hit.address)
+    page = await context.fetch(hit.address)
     reader = _read_once if len(page.raw) <= _REMEMBERED_BYTES else read
     reading = await in_thread(reader, page.raw, name=page.address, media_type=page.media_type)
     title, published = reading.title or page.title or hit.title, reading.published or page.published or hit.published

@@ -31,7 +31,7 @@ class SearchExecutor:
 
     async def _hits(self, query: SearchQuery, context: StageContext) -> list[Hit]:
         route = route_of(query, context)
-        search = _Search(query, limit=context.request.search.max_results)
+        search = _Search(query)
         answers = await self._first(route, search, context)
         if not any(answer.hits for answer in answers):
             answers += await search.all_of(route.last_resort, context)
@@ -67,14 +67,13 @@ class _Search:
     """One query on its way through the engines."""
 
     query: SearchQuery
-    limit: int
     answered: int = 0
     failures: dict[str, CallFailed] = field(default_factory=dict)
 
     async def ask(self, name: str, at: StageContext) -> Ranked:
         """Return what one engine finds; one that fails finds nothing, and its row in the journal says why."""
         try:
-            hits = await at.engine(name).search(self.query, limit=self.limit)
+            hits = await at.search(name, self.query)
         except CallFailed as failure:
             self.failures[name] = failure
             return Ranked(engine=name, hits=())
@@ -119,7 +118,7 @@ class _Search:
             return ""
         finally:
             for task in waiting:
-                context.at(running[task]).engine(running[task]).call_off(self.query, limit=self.limit)
+                context.at(running[task]).call_off_search(running[task], self.query)
             await asyncio.gather(*waiting, return_exceptions=True)
 
 
@@ -155,7 +154,7 @@ def suited(query: SearchQuery, context: StageContext) -> SearchQuery:
     """Return the query with what the user said about the whole run: the kind of source, the time, the sites."""
     request = context.request
     kind = request.search.strategy if query.kind == "general" else query.kind
-    has_office = any("patents" in spec.kinds for spec in context.run.adapters.specs.values())
+    has_office = any("patents" in spec.kinds for spec in context.adapters.specs.values())
     return query.replace(
         kind=kind,
         language=query.language or detect_language(query.query),
@@ -167,11 +166,11 @@ def suited(query: SearchQuery, context: StageContext) -> SearchQuery:
 
 def route_of(query: SearchQuery, context: StageContext) -> Route:
     """Return where a query goes; a reasoner's choice of specialists counts, else rules choose them."""
-    names = [engine.name for engine in context.run.adapters.engines]
+    names = [engine.name for engine in context.adapters.engines]
     documents = tuple(name for name in names if name == LOCAL)
     if query.kind == "local":
         return Route(documents=documents)
-    specs = context.run.adapters.specs
+    specs = context.adapters.specs
     special = tuple(specs[name] for name in names if name in specs and specs[name].is_specialist)
     known = {spec.name for spec in special}
     web = [name for name in names if name not in documents and name not in known]

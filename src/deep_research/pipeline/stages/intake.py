@@ -63,7 +63,7 @@ def inquiry_from(
 
 async def intake(given: DeepResearchState, context: StageContext) -> Update:
     """Judge the question: research it, look terms up first, ask the user, or say that it cannot be done."""
-    request, corpus = context.request, context.run.adapters.corpus
+    request, corpus = context.request, context.adapters.corpus
     today = f"{context.run.row.created_at:%Y-%m-%d}"
     if request.update:
         # What was asked and assumed is settled; only the day is another.
@@ -123,7 +123,7 @@ def _update(assessment: Assessment, brief: Brief) -> Update:
 
 async def assess(inquiry: Inquiry, context: StageContext) -> Assessment:
     """Judge the question, and bring the judgement in line with what the user allows, whoever judged."""
-    has_model = bool(context.run.adapters.models)
+    has_model = bool(context.adapters.models)
     by_rules = assess_by_rules(inquiry) if has_model else await _judged(inquiry, context)
     if by_rules.next_action == "CANNOT_DO":
         return by_rules

@@ -23,7 +23,7 @@ class ResearchPlanner:
 
     async def write_report_plan(self, brief: Brief, context: StageContext) -> Plan:
         """Cut the question into sections, as a model did for the same brief a while ago, or anew."""
-        adapters = context.run.adapters
+        adapters = context.adapters
         key = digest(
             brief.to_json(),
             [model.name for model in adapters.models],
@@ -121,7 +121,7 @@ async def plan(
     for dropped in drawn.sections[MAX_SECTIONS:]:
         await context.lost("section", dropped.title, f"a report has {MAX_SECTIONS} sections")
     drawn = drawn.replace(sections=drawn.sections[:MAX_SECTIONS])
-    if drawn.sections and not context.run.adapters.models:
+    if drawn.sections and not context.adapters.models:
         drawn = await _with_queries(drawn, brief, planner, context)
     kept = {query: await context.records.keep(own) for query, own in scouted.items() if own}
     return {"plan": _asking(drawn, tuple(kept)), "scouted": kept}
@@ -129,7 +129,7 @@ async def plan(
 
 async def _scouted(brief: Brief, executor: SearchExecutor, context: StageContext) -> dict[str, list[Hit]]:
     """Return what a few queries find on the web before a model plans; nothing where the user approves plans."""
-    adapters = context.run.adapters
+    adapters = context.adapters
     has_web = any(engine.name != CorpusSearch.name for engine in adapters.engines)
     if not adapters.models or not has_web or context.request.confirm_plan:
         return {}
@@ -223,7 +223,7 @@ async def next_queries(
             work, gaps=state.open_questions, offered=offered, count=grant, context=context, domains=state.domains
         )
     planned = list(work.section.search_queries)[:grant]
-    if len(planned) == grant or (planned and not context.run.adapters.models):
+    if len(planned) == grant or (planned and not context.adapters.models):
         return planned
     drawn = await planner.generate_serp_queries(
         work.brief, work.section, domains=state.domains, count=grant, context=context

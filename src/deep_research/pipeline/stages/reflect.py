@@ -22,7 +22,7 @@ async def reflect(
     work = await section_work(given, context.records)
     is_all_read = await _is_all_read(context)
     is_over = is_all_read or not work.queries_left or not given.fresh
-    judge = context.run.adapters.fallback if is_over else None
+    judge = context.adapters.fallback if is_over else None
     judged = work.replace(sources=await _sources(work, context))
     reflection = await planner.review_research_completeness(judged, context, judge)
     synthesis = analyzer.intermediate_synthesis(reflection)
@@ -47,7 +47,7 @@ async def reflect(
             "gaps": [*reflection.gaps, *reflection.thin],
             "next_queries": [query.query for query in reflection.next_queries],
             "reason": reflection.reasoning,
-            "stop": stop_of(after, max_rounds=context.request.depth.max_iterations),
+            "stop": stop_of(after, context.request.depth),
         },
     )
     await context.run.rounds.write(context.run.folder)
@@ -59,7 +59,7 @@ async def _is_all_read(context: StageContext) -> bool:
 
     Of a small folder, everything that was found has been read.
     """
-    adapters = context.run.adapters
+    adapters = context.adapters
     corpus = adapters.corpus
     if corpus is None or not adapters.models or {engine.name for engine in adapters.engines} != {CorpusSearch.name}:
         return False

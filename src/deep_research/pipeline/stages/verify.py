@@ -172,7 +172,7 @@ async def _by_code(
     """Return a sentence with the verdict that code can give; what it cannot decide has none."""
     if sentence.verdict is not None or paragraph.kind == "caption":
         return sentence
-    if context.run.adapters.models and find_prompt_injection(sentence.text):
+    if context.adapters.models and find_prompt_injection(sentence.text):
         return _with(sentence, "not_found", "order")
     if paragraph.kind == "note":
         plain = Sentence(text=sentence.text, kind="link")
@@ -193,7 +193,7 @@ async def _by_code(
     if verdict is not None and verdict.kind == "supported":
         # What stands in a source word for word is no conclusion.
         return sentence.replace(verdict=verdict, kind="finding")
-    if verdict is not None and (not sentence.cells or not context.run.adapters.models):
+    if verdict is not None and (not sentence.cells or not context.adapters.models):
         return sentence.replace(verdict=verdict)
     if sentence.kind == "calculation":
         quotes = [*(piece.quote for piece in passages), *found.results]
@@ -268,7 +268,7 @@ async def _by_reasoner(paragraphs: Sequence[Paragraph], sources: Sources, contex
             raise
 
     answers = {judgement.number: judgement for judgement in await context.reason("judge", ask)}
-    is_failed = bool(context.run.adapters.models) and asked[-1] is context.run.adapters.fallback
+    is_failed = bool(context.adapters.models) and asked[-1] is context.adapters.fallback
     pieces = {piece.id: piece for piece in sources.evidence}
     done, number = [], 0
     for paragraph in paragraphs:

@@ -123,7 +123,7 @@ class ReportGenerator:
         cuts = (note("abstract", line) for line in cuts_of(gaps, context.request.budget, words))
         cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.used]
         health = await health_of(cited_snapshots, records, is_followed=earlier is not None)
-        account = Account(health, context.run.adapters.specs, words)
+        account = Account(health, context.adapters.specs, words)
         report = report.replace(
             notice=(*account.notice(), *_unread(findings.brief, words, has_model=bool(models))),
             # Where no source answered, nothing can be said of what they hold.
@@ -319,7 +319,7 @@ async def _counted(paragraphs: Sequence[Paragraph], words: Words, records: RunRe
 
 async def _sources(cited: list[Evidence], words: Words, context: StageContext) -> tuple[list[Source], dict[str, str]]:
     """Return everything that was read, by its first address, and where in it each cited passage stands."""
-    records, specs = context.records, context.run.adapters.specs
+    records, specs = context.records, context.adapters.specs
     sources: list[Source] = []
     places: dict[str, str] = {}
     for id_, address in (await records.documents()).items():
@@ -484,7 +484,7 @@ async def _with_quotes(
     told = {paragraph.section for paragraph in body.paragraphs if paragraph.kind in ("claim", "table")}
     lost = {*(paragraph.section for paragraph in drafted), *findings.settled_titles} - told - {"abstract"}
     is_empty = not told - {"abstract"}
-    quoted = await context.run.adapters.fallback.draft(findings) if is_empty or lost & set(findings.plan.titles) else ()
+    quoted = await context.adapters.fallback.draft(findings) if is_empty or lost & set(findings.plan.titles) else ()
     wanted = [one for one in quoted if one.section in lost or is_empty]
     checked = settled(await judged(wanted, sources, context.at("quoted")), sources) if wanted else Checked()
     found = [*body.paragraphs, *checked.paragraphs]
