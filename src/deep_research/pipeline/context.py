@@ -39,7 +39,7 @@ from deep_research.sandbox.port import Execution, Sandbox
 from deep_research.search.port import SearchEngine
 from deep_research.sources.address import canonical_address
 from deep_research.sources.hit import Hit, SearchQuery
-from deep_research.store.port import Answers, Claim, RunRow, Store
+from deep_research.store.port import Answers, RunRow
 from deep_research.value import Json, canonical_json, digest, json_of
 
 Result = TypeVar("Result")
@@ -74,8 +74,8 @@ class Batches:
                 self._is_free.notify_all()
 
 
-@dataclass(frozen=True)
-class RunContext:
+@dataclass(frozen=True, kw_only=True)
+class RunContext(RunRecords):
     """A run in the hands of this process.
 
     `failures` counts how often in a row a model failed at each act. In the `last_try` of the whole run, rules stand in
@@ -83,9 +83,7 @@ class RunContext:
     """
 
     row: RunRow
-    claim: Claim
     adapters: Adapters
-    store: Store
     journal: Journal
     streaming: StreamingManager
     folder: RunFolder
@@ -104,11 +102,6 @@ class RunContext:
         free = next(address for address in marked if self.addresses.get(address, document) == document)
         self.addresses[free] = document
         return free
-
-    @cached_property
-    def records(self) -> RunRecords:
-        """Return what the store holds of the run."""
-        return RunRecords(self.store, self.claim)
 
     @cached_property
     def search_slots(self) -> AbstractAsyncContextManager[object]:
@@ -151,7 +144,7 @@ class StageContext:
     @property
     def records(self) -> RunRecords:
         """Return what the store holds of the run."""
-        return self.run.records
+        return self.run
 
     @property
     def adapters(self) -> Adapters:

@@ -10,7 +10,6 @@ from deep_research.readers import place_of
 from deep_research.reasoning.rules.quoting.units import headings_above, units_of
 from deep_research.reasoning.values import Context, Findings
 from deep_research.report.edition import CitedPassage
-from deep_research.request import Language
 from deep_research.sources.document import Document
 from deep_research.text.tables import find_tables
 
@@ -20,11 +19,11 @@ _MAX_ROWS = 500
 _NEAR_CHARS = 400
 
 
-async def contexts_of(evidence: Sequence[Evidence], language: Language, records: RunRecords) -> dict[str, Context]:
+async def contexts_of(findings: Findings, records: RunRecords) -> dict[str, Context]:
     """Return where each piece of evidence stands, by its id."""
-    words, addresses = words_in(language), await records.documents()
+    words, addresses = words_in(findings.brief.language), await records.documents()
     found = {}
-    for piece in {piece.id: piece for piece in evidence}.values():
+    for piece in findings.evidence:
         document = await records.document(piece.document)
         place = place_of(document.places, piece.start, piece.end, text=document.text)
         found[piece.id] = Context(

@@ -139,7 +139,7 @@ class ResearchAnalyzer:
 
 async def for_writer(findings: Findings, state: DeepResearchState, context: StageContext) -> Findings:
     """Return findings as a model needs them to write: with where passages stand, and where sources disagree."""
-    contexts = await contexts_of(findings.evidence, findings.brief.language, context.records)
+    contexts = await contexts_of(findings, context.records)
     disputed = tuple(await disagreements(findings, state, context.records))
     return findings.replace(contexts=contexts, disputed=disputed)
 

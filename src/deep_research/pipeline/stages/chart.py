@@ -127,10 +127,9 @@ async def chart(given: DeepResearchState, context: StageContext, computation: Co
     found = await findings_from(given, context.records)
     findings = await whole_tables(found, context.records)
     language = findings.brief.language
-    contexts = await contexts_of(findings.evidence, language, context.records)
+    contexts = await contexts_of(findings, context.records)
     has_sandbox = bool(adapters.models) and await _can_run(context)
-    more = {"contexts": contexts, "has_sandbox": has_sandbox}
-    specs = await computation.plan_report_charts(findings.replace(**more), context)
+    specs = await computation.plan_report_charts(findings.replace(contexts=contexts, has_sandbox=has_sandbox), context)
     planned = [spec.to_json() for spec in specs]
     if not specs:
         reason = "the findings hold no series of figures to draw"

@@ -27,13 +27,12 @@ async def draft(given: DeepResearchState, context: StageContext) -> Update:
     findings = await findings_from(given, context.records)
     analysis = await context.records.load(Analysis, given.analysis) if given.analysis else Analysis()
     if context.adapters.models:
-        more = {
-            "strength": tuple(row for table in analysis.paragraphs for row in table.sentences),
-            "perspectives": analysis.perspectives,
-            "lacks_analysis": bool(given.analysis) and not analysis.perspectives,
-            "words": _words(findings, context.request.depth),
-        }
-        findings = (await for_writer(findings, given, context)).replace(**more)
+        findings = (await for_writer(findings, given, context)).replace(
+            strength=tuple(row for table in analysis.paragraphs for row in table.sentences),
+            perspectives=analysis.perspectives,
+            lacks_analysis=bool(given.analysis) and not analysis.perspectives,
+            words=_words(findings, context.request.depth),
+        )
     written = await context.reason("draft", lambda reasoner: reasoner.draft(findings))
     # The analysis is part of a report that a model wrote, and checked with it.
     is_whole = any(paragraph.section == "abstract" for paragraph in written)

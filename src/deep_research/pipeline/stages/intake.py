@@ -34,28 +34,24 @@ _RECORDED = ("question", "context", "exchanges", "known_terms", "unknown_terms")
 
 def inquiry_from(
     request: ResearchRequest,
+    given: DeepResearchState,
     *,
-    language: Language,
-    exchanges: tuple[Exchange, ...],
-    known_terms: tuple[str, ...],
-    unknown_terms: tuple[str, ...],
     held: tuple[Held, ...] = (),
-    focus: tuple[str, ...] = (),
     earlier: Earlier | None = None,
 ) -> Inquiry:
     """Return what intake knows; focuses that the user's rules set for such a question count as the user's own."""
-    asked = " ".join((request.question, *(exchange.answer for exchange in exchanges)))
+    asked = " ".join((request.question, *(exchange.answer for exchange in given.exchanges)))
     return Inquiry(
         question=request.question,
         context=request.context,
         earlier=earlier.as_held if earlier else None,
         subject=earlier.subject if earlier else "",
-        language=language,
+        language=given.language,
         clarify="off" if request.assume else request.clarify,
-        focus=focus or request.focus or focus_by_rule(request.rules, asked),
-        exchanges=exchanges,
-        known_terms=(*known_terms, *request.rules.terms),
-        unknown_terms=unknown_terms,
+        focus=given.focus or request.focus or focus_by_rule(request.rules, asked),
+        exchanges=given.exchanges,
+        known_terms=(*given.known_terms, *request.rules.terms),
+        unknown_terms=given.unknown_terms,
         rules=request.rules,
         held=held,
     )
@@ -71,16 +67,9 @@ async def intake(given: DeepResearchState, context: StageContext) -> Update:
         return _update(Assessment(next_action="START_RESEARCH", confidence=1.0, assumptions=brief.assumptions), brief)
     followed = given.earlier or (await bring_along(context) if request.follow else "")
     earlier = await context.records.load(Earlier, followed) if followed else None
-    inquiry = inquiry_from(
-        request,
-        language=given.language,
-        exchanges=given.exchanges,
-        known_terms=(*given.known_terms, *(await _met_before(request.question, earlier, context))),
-        unknown_terms=given.unknown_terms,
-        held=await held_by(corpus, request.question) if corpus else (),
-        focus=given.focus,
-        earlier=earlier,
-    )
+    known = (*given.known_terms, *(await _met_before(request.question, earlier, context)))
+    held = await held_by(corpus, request.question) if corpus else ()
+    inquiry = inquiry_from(request, given.replace(known_terms=known), held=held, earlier=earlier)
     assessment = await assess(inquiry, context)
     brief = brief_from(inquiry, assessment, length=request.length, today=today)
     if assessment.is_clear and corpus is not None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, zip_longest
 
-from deep_research.errors import UnusableAnswer
+from deep_research.errors import CallFailed, UnusableAnswer
 from deep_research.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.in_thread import in_thread
 from deep_research.pipeline.context import StageContext
@@ -20,7 +20,7 @@ from deep_research.pipeline.passages import contexts_of
 from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.quoting.selection import stands_alone
-from deep_research.reasoning.values import Brief, Context, Judgement, Support
+from deep_research.reasoning.values import Brief, Context, Findings, Judgement, Support
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, SentenceKind, Verdict, VerdictKind
 from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.value import Value
@@ -114,12 +114,17 @@ class Checked(Value):
 
 async def verify(given: DeepResearchState, context: StageContext) -> Update:
     """Give each sentence of the draft its verdict."""
-    findings = await findings_from(given, context.records)
-    evidence = findings.evidence
-    contexts = await contexts_of(evidence, findings.brief.language, context.records)
-    sources = Sources(findings.brief, evidence, contexts)
+    _, sources = await sources_of(given, context)
     drafted = await context.records.load_all(Paragraph, given.draft)
     return {"draft": await context.records.keep(await judged(drafted, sources, context))}
+
+
+async def sources_of(given: DeepResearchState, context: StageContext) -> tuple[Findings, Sources]:
+    """Return everything that was found, and what sentences about it are checked against."""
+    findings = await findings_from(given, context.records)
+    contexts = await contexts_of(findings, context.records)
+    planned = frozenset(findings.plan.titles)
+    return findings, Sources(findings.brief, findings.evidence, contexts, planned, len(given.figures))
 
 
 async def judged(paragraphs: Sequence[Paragraph], sources: Sources, context: StageContext) -> tuple[Paragraph, ...]:
@@ -250,8 +255,7 @@ async def _searched_for(sentence: Sentence, found: _Found, context: StageContext
 
 async def _by_reasoner(paragraphs: Sequence[Paragraph], sources: Sources, context: StageContext) -> list[Paragraph]:
     """Have what code could not decide judged, all of a section at once, each sentence beside its neighbours."""
-    asked: list[Reasoner] = []
-    unusable: list[UnusableAnswer] = []
+    failures: list[CallFailed] = []
     support = Support(
         brief=sources.brief,
         paragraphs=tuple(paragraphs),
@@ -260,15 +264,14 @@ async def _by_reasoner(paragraphs: Sequence[Paragraph], sources: Sources, contex
     )
 
     async def ask(reasoner: Reasoner) -> tuple[Judgement, ...]:
-        asked.append(reasoner)
         try:
             return await reasoner.judge(support)
-        except UnusableAnswer as exc:
-            unusable.append(exc)
+        except CallFailed as failure:
+            failures.append(failure)
             raise
 
     answers = {judgement.number: judgement for judgement in await context.reason("judge", ask)}
-    is_failed = bool(context.adapters.models) and asked[-1] is context.adapters.fallback
+    is_unusable = any(isinstance(failure, UnusableAnswer) for failure in failures)
     pieces = {piece.id: piece for piece in sources.evidence}
     done, number = [], 0
     for paragraph in paragraphs:
@@ -277,11 +280,11 @@ async def _by_reasoner(paragraphs: Sequence[Paragraph], sources: Sources, contex
             number += 1
             if sentence.verdict is None and paragraph.kind != "caption":
                 passages = tuple(pieces[id_] for id_ in (*sentence.evidence, *sentence.premises) if id_ in pieces)
-                if unusable and sentence.kind != "calculation":
+                if is_unusable and sentence.kind != "calculation":
                     # What a model wrote that cannot judge is not believed.
                     sentence = _with(sentence, _REFUSED_AS[sentence.kind], "unreliable")
                 else:
-                    sentence = _judged(sentence, passages, answers.get(number), sources, is_failed=is_failed)
+                    sentence = _judged(sentence, passages, answers.get(number), sources, is_failed=bool(failures))
             sentences.append(sentence)
         done.append(paragraph.replace(sentences=tuple(sentences)))
     return done

@@ -18,13 +18,13 @@ from deep_research.pipeline.earlier import answer_in, follow_notes, followed_in,
 from deep_research.pipeline.fan_out import both
 from deep_research.pipeline.figures import figure_files, figure_record, pictures_of, with_figures
 from deep_research.pipeline.missing_figures import left_out
-from deep_research.pipeline.outcome import findings_from, unanswered
-from deep_research.pipeline.passages import cited_passages, contexts_of
+from deep_research.pipeline.outcome import unanswered
+from deep_research.pipeline.passages import cited_passages
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.retrieval import Account, Health, health_of, title_of
 from deep_research.pipeline.stages.analyze import disagreements
 from deep_research.pipeline.stages.draft import as_claims
-from deep_research.pipeline.stages.verify import Checked, Sources, claims_nothing, judged, settled
+from deep_research.pipeline.stages.verify import Checked, Sources, claims_nothing, judged, settled, sources_of
 from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.pipeline.update import changes_since
 from deep_research.readers import PROMPT_INJECTION_FOUND, place_of
@@ -93,10 +93,7 @@ class ReportGenerator:
             abstract=await _counted(abstract, words, records),
             abstract_title=words("report.answer" if is_answer else "report.abstract"),
             chapters=tuple(
-                [
-                    Chapter(title=each.title, paragraphs=await _counted(each.paragraphs, words, records))
-                    for each in chapters
-                ]
+                [each.replace(paragraphs=await _counted(each.paragraphs, words, records)) for each in chapters]
             ),
             disagreements=_untold(disagreements, paragraphs, findings.brief, is_written=is_written),
             knowledge=knowledge,
@@ -388,10 +385,8 @@ async def write(given: DeepResearchState, context: StageContext, reporter: Repor
     """Edit the report and assemble it; return the content id of what the run's row will keep of it, and what was kept
     out.
     """
-    findings = await findings_from(given, context.records)
-    brief, evidence = findings.brief, findings.evidence
-    contexts = await contexts_of(evidence, brief.language, context.records)
-    sources = Sources(brief, evidence, contexts, frozenset(findings.plan.titles), len(given.figures))
+    findings, sources = await sources_of(given, context)
+    brief, evidence = sources.brief, sources.evidence
     drafted = tuple(await context.records.load_all(Paragraph, given.draft))
     documents = dict.fromkeys(piece.document for piece in evidence)
     draft = Draft(
@@ -399,7 +394,7 @@ async def write(given: DeepResearchState, context: StageContext, reporter: Repor
         plan=findings.plan,
         paragraphs=drafted,
         evidence=evidence,
-        contexts=contexts,
+        contexts=dict(sources.contexts),
         left_out=left_out(evidence, [each for paragraph in drafted for each in paragraph.sentences]),
         titles=tuple([(await context.records.document(document)).title for document in documents]),
         gaps=tuple(unanswered(given.followed_outcomes, findings)),
