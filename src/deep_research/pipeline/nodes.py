@@ -10,16 +10,15 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
 from deep_research.corpus.search import CorpusSearch
-from deep_research.errors import BudgetExceeded, CallFailed, DeepResearchError, InputError, ModelRefused, StopRun
+from deep_research.errors import BudgetExceeded, CallFailed, InputError, ModelRefused, StopRun
 from deep_research.events import SearchTaskDone
-from deep_research.masking import masked
 from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.approval import Correction, Proposal, answered_plan, correction_in, propose
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.context import RunContext, StageContext
 from deep_research.pipeline.control import focus_changes
 from deep_research.pipeline.earlier import Earlier, nearest
-from deep_research.pipeline.fan_out import both, fan_out, isolated, out_of_files, together, unforeseen
+from deep_research.pipeline.fan_out import both, fan_out, isolated, out_of_files, together, told_of
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.outcome import find_copies, section_work, share_out, stop_of
 from deep_research.pipeline.scope import Scope
@@ -80,10 +79,10 @@ class Nodes:
             update = await self._run(stage, state, context)
         except StopRun:
             raise
-        except Exception as exc:
+        except Exception as exc:  # Whatever it was, the stage is reported as failed, and it is raised again.
             if stop := out_of_files(exc):
                 raise stop from exc
-            await context.failed(stage, masked(str(exc)) if isinstance(exc, DeepResearchError) else unforeseen(exc))
+            await context.failed(stage, told_of(exc))
             raise
         lost = [gap.reason for gap in context.gaps if gap.kind == "search" and not gap.budget]
         if context.skips:

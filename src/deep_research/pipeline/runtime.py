@@ -29,14 +29,13 @@ from deep_research.export.contents import Contents
 from deep_research.in_thread import in_thread
 from deep_research.masking import masked
 from deep_research.messages.language import report_language
-from deep_research.messages.words import words_in
 from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.budget import BudgetLedger
 from deep_research.pipeline.clock import Clock, Stopwatch
 from deep_research.pipeline.context import RunContext
-from deep_research.pipeline.control import answer_run, cancel_run, is_answered
+from deep_research.pipeline.control import answer_run, cancel_run, is_answered, words_of
 from deep_research.pipeline.earlier import request_following
-from deep_research.pipeline.fan_out import out_of_files
+from deep_research.pipeline.fan_out import out_of_files, told_of
 from deep_research.pipeline.folder import RunFolder, folder_of, with_files
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.graph import build_graph, recursion_limit
@@ -286,7 +285,7 @@ class AgentRuntime:
         except asyncio.CancelledError:
             await _leave(context.streaming, RunInterrupted())
             raise
-        except Exception as exc:
+        except Exception as exc:  # Every run is left in a known state, and whatever ended it is raised again.
             stop = None if isinstance(exc, StopRun) else out_of_files(exc)
             if taken := exc if isinstance(exc, RunTaken) else await _leave(context.streaming, stop or exc):
                 raise taken from None
@@ -325,8 +324,7 @@ class AgentRuntime:
         await emit("progress", {"step": "index", "status": "started"})
         survey = await self.adapters.corpus.refresh()
         require_documents(survey, Path(context.row.request.docs))
-        request = context.row.request
-        words = words_in(report_language(request.question, request.language))
+        words = words_of(context.row)
         # A reader says in English what is wrong with a file.
         skipped = [
             Gap(
@@ -389,8 +387,7 @@ async def _leave(streaming: StreamingManager, exc: Exception) -> RunTaken | None
     status: RunStatus = "failed"
     if isinstance(exc, StopRun):
         status = "cancelled" if isinstance(exc, RunCancelled) else "interrupted"
-    detail = masked(str(exc)) if isinstance(exc, DeepResearchError) else f"unexpected {type(exc).__name__}"
-    error: JsonObject = {"name": type(exc).__name__, "detail": detail, "category": ErrorClassifier.classify(exc)}
+    error: JsonObject = {"name": type(exc).__name__, "detail": told_of(exc), "category": ErrorClassifier.classify(exc)}
     try:
         await streaming.finish(status, error=error)
     except RunTaken as taken:
