@@ -15,7 +15,7 @@ import uvloop
 from hypothesis import settings, strategies
 
 from deep_research.charts import drawing
-from deep_research.pipeline import journalled
+from deep_research.pipeline import context
 from deep_research.search import throttle
 from tests.support.environment import NO_CHARTS
 from tests.support.postgres import PostgresServer, postgres_server
@@ -29,7 +29,7 @@ settings.load_profile("quick")
 
 LONG_TIMEOUT_S = 1_800
 # A chart that is late on a busy machine is no defect either.
-drawing._TIMEOUT_S = journalled._DRAWING_S = HANG_S
+drawing._TIMEOUT_S = context._DRAWING_S = HANG_S
 
 # The store waits for the disk at every commit, and three workers wait for each other's. A killed process loses as much
 # in memory as on a disk, so that is where files stand; TMPDIR names another place.

@@ -110,11 +110,8 @@ async def run_deep_research(
     given = request_from(graph.settings, query)
     if max_iterations is not None:
         depth = Depth.from_json({**given.depth.to_json(), "max_iterations": max_iterations})
-        given = given.model_copy(update={"depth": depth})
-    processor = graph.processor()
-    return (
-        await _finished(processor, processor.runtime.create(given), on_event, None, on_clarify_question)
-    ).final_report
+        given = given.replace(depth=depth)
+    return (await _finished(graph.processor(), given, on_event, None, on_clarify_question)).final_report
 
 
 async def research(
@@ -168,9 +165,9 @@ async def research(
     chosen = load_settings(**flags) if settings is None else settings.with_changes(**flags)
     if follow:
         chosen = settings_to_follow((await read_run(follow, settings=chosen)).request, chosen, flags)
-    request = request_from(chosen, question).model_copy(update=fields)
+    request = request_from(chosen, question).replace(**fields)
     processor = processor_from(chosen, machine=machine)
-    return await _finished(processor, processor.runtime.create(request), on_event, on_live, on_clarify_question)
+    return await _finished(processor, request, on_event, on_live, on_clarify_question)
 
 
 def _without_loop(work: Callable[P, Coroutine[None, None, Result]]) -> Callable[P, Result]:
@@ -202,7 +199,7 @@ async def resume_run(
     row = await read_run(run, settings=settings)
     own = settings_of(row.request, settings or load_settings())
     processor = processor_from(own.with_changes(cache=False) if retry else own, row.wiring, machine=machine)
-    return await _finished(processor, _same(row), on_event, on_live, on_clarify_question, retry=retry)
+    return await _finished(processor, row, on_event, on_live, on_clarify_question, retry=retry)
 
 
 async def answer_run(
@@ -243,7 +240,7 @@ async def update_run(
     settings = settings or load_settings()
     row, request = await update_request(run, settings)
     processor = processor_from(settings_of(request, settings), row.wiring, machine=machine)
-    return await _finished(processor, processor.runtime.create(request), on_event, on_live, None)
+    return await _finished(processor, request, on_event, on_live, None)
 
 
 async def update_request(run: str, settings: Settings) -> tuple[RunRow, ResearchRequest]:
@@ -271,9 +268,9 @@ async def update_request(run: str, settings: Settings) -> tuple[RunRow, Research
         "update": earlier,
         "interactive": False,
         "confirm_plan": False,
-        "search": request.search.model_copy(update={"cache": False}),
+        "search": request.search.replace(cache=False),
     }
-    return row, request.model_copy(update=changes)
+    return row, request.replace(**changes)
 
 
 class Replay(NamedTuple):
@@ -313,7 +310,7 @@ async def replay_run(
         own = own.with_changes(**changes, **({"docs": documents, "also_docs": None} if row.request.docs else {}))
         processor = processor_from(own, row.wiring, machine=machine, is_replay=True)
         try:
-            await processor.runtime.resume(begun.id)
+            await processor.resume(begun.id)
         finally:
             await processor.adapters.close()
         if folder is not None:
@@ -413,7 +410,7 @@ def request_from(settings: Settings, question: str) -> ResearchRequest:
         clarify=settings.clarify,
         depth=settings.research_depth(),
         budget=settings.budget(),
-        search=settings.search_config().model_copy(update={"engines": chosen_engines(settings)}),
+        search=settings.search_config().replace(engines=chosen_engines(settings)),
     )
 
 
@@ -436,7 +433,7 @@ def processor_from(
 
 async def _finished(
     processor: DeepResearchProcessor,
-    begun: Awaitable[RunRow],
+    asked: ResearchRequest | RunRow,
     on_event: OnEvent | None,
     on_live: OnLive | None,
     on_clarify_question: OnClarifyQuestion | None,
@@ -444,20 +441,14 @@ async def _finished(
     retry: bool = False,
 ) -> Result:
     try:
-        row = await begun
+        row = asked if isinstance(asked, RunRow) else await processor.create(asked)
         on_question = _plain_question(on_clarify_question, words_of(row))
-        row = await processor.runtime.resume(
-            row.id, on_event=on_event, on_live=on_live, on_question=on_question, retry=retry
-        )
+        row = await processor.resume(row.id, on_event=on_event, on_live=on_live, on_question=on_question, retry=retry)
         if row.status == "waiting":
             raise answer_needed(row, row.pending or {})
         return await processor.result(row)
     finally:
         await processor.adapters.close()
-
-
-async def _same(row: RunRow) -> RunRow:
-    return row
 
 
 def _plain_question(ask: OnClarifyQuestion | None, words: Words) -> OnQuestion | None:

@@ -16,7 +16,7 @@ from deep_research.in_thread import in_thread
 from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import cancel_run as cancel
 from deep_research.pipeline.folder import folder_of, report_copy_of, with_files
-from deep_research.pipeline.result import Result, contents_of, result_of
+from deep_research.pipeline.result import Result, contents_of, kept_of, result_of
 from deep_research.settings import Settings, load_settings
 from deep_research.store.lease import current_owner
 from deep_research.store.port import RunRow, Store
@@ -65,15 +65,13 @@ async def recheck_run(run: str, *, settings: Settings | None = None) -> Recheck:
 
     async def check(store: Store, settings: Settings) -> Recheck:
         row = await with_files(await store.get_run(run), store, settings.logs)
-        if row.result is None:
-            raise UsageError(f"Run {row.id} has no report; it is {row.status}.")
-        folder = Path(row.folder)
+        result, folder = kept_of(row), Path(row.folder)
         recheck = await _recheck(folder / "report.md", store)
         # A run of an earlier version kept no edition.
-        files = {"report.md": row.result["report"], "edition.json": row.result.get("edition")}
+        files = {"report.md": result["report"], "edition.json": result.get("edition")}
         stored = {name: await store.get_blob(str(id_)) for name, id_ in files.items() if id_}
         changed = [f"{name} is not as the run wrote it" for name, raw in stored.items() if _bytes(folder / name) != raw]
-        return recheck.model_copy(update={"problems": (*changed, *recheck.problems)})
+        return recheck.replace(problems=(*changed, *recheck.problems))
 
     return await with_store(check, settings)
 

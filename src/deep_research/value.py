@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from typing import Self, TypeAlias
+from collections.abc import Collection
+from typing import Any, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -19,6 +20,17 @@ class Value(BaseModel):
         """Return the value as plain JSON data."""
         data: JsonObject = self.model_dump(mode="json")
         return data
+
+    def replace(self, **fields: object) -> Self:
+        """Return the value with other values in some fields."""
+        return self.model_copy(update=fields)
+
+    def keys(self) -> Collection[str]:
+        """Return the names of the fields: a value may be read like the JSON that describes it."""
+        return type(self).model_fields.keys()
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
 
     @classmethod
     def from_json(cls, data: object) -> Self:

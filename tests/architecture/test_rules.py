@@ -22,7 +22,6 @@ MAY_CATCH_EVERYTHING = {
     "cli/main.py": "the entry of a shell, which gives every error its exit code",
     "mcp_server/server.py": "the entry of a shell: a tool that fails is an answer, and its client goes on",
     "pipeline/fan_out.py": "the edge of a fan-out branch, where an error would cancel the siblings",
-    "pipeline/runtime.py": "the retry boundary around the whole workflow, which sorts every error",
     "readers/child.py": "the process that reads binary formats, which tells its parent what went wrong",
     "readers/registry.py": "the one place that calls readers: what a strange file does to one costs that file alone",
     "sandbox/worker.py": "whatever chart code raises is told to whoever wrote it",

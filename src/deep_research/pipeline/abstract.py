@@ -31,7 +31,7 @@ def bounded(answer: Sequence[Paragraph]) -> tuple[Paragraphs, Paragraphs]:
         if each.evidence and stands_alone(after.text)
     ]
     end = max((place for place in ends if place <= room), default=next(iter(ends), len(first.sentences)))
-    parts = [first.model_copy(update={"sentences": own}) for own in (first.sentences[:end], first.sentences[end:])]
+    parts = [first.replace(sentences=own) for own in (first.sentences[:end], first.sentences[end:])]
     return (parts[0],), (*(part for part in parts[1:] if part.sentences), *others)
 
 

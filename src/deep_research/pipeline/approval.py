@@ -188,7 +188,7 @@ def propose(plan: Plan, brief: Brief, *, is_confirmed: bool, context: StageConte
 
     Who is asked approves the queries that are shown, and those are the ones that will be used.
     """
-    adapters, request = context.run.adapters, context.request
+    adapters, request = context.adapters, context.request
     estimate = forecast(plan, request, adapters.models)
     is_weighty = is_confirmed or is_complex(brief.question) or estimate.usd > adapters.confirm_above_usd
     model = ", ".join(adapters.models[0].unpriced) if adapters.models else ""
@@ -243,4 +243,4 @@ def _without(plan: Plan, numbers: Sequence[int], words: Words) -> Plan:
     kept = tuple(section for number, section in enumerate(plan.sections, start=1) if number not in numbers)
     if not kept:
         raise InputError(words("plan.drop_all"))
-    return plan.model_copy(update={"sections": kept})
+    return plan.replace(sections=kept)

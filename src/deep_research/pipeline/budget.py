@@ -28,7 +28,7 @@ class BudgetLedger:
     @property
     def spent(self) -> Spend:
         """Return what finished calls cost, with the run's active seconds."""
-        return self._spent.model_copy(update={"seconds": self._active_s()})
+        return self._spent.replace(seconds=self._active_s())
 
     def cap(self, kind: BudgetKind, phase: Phase) -> float | None:
         """Return how much of a kind may be spent up to the end of a phase."""

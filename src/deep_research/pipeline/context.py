@@ -8,43 +8,74 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar, cast
 
-from deep_research.errors import BudgetExceeded, CallFailed, ModelBusy, ModelRefused, NetworkError, UnusableAnswer
+from deep_research.errors import (
+    BudgetExceeded,
+    CallFailed,
+    ModelBusy,
+    ModelRefused,
+    NetworkError,
+    SourceError,
+    UnusableAnswer,
+)
 from deep_research.events import LiveText
+from deep_research.fetch.port import Fetched
 from deep_research.llm.port import Delta, OnDelta
-from deep_research.pipeline.adapters import Adapters
-from deep_research.pipeline.batches import Batches
+from deep_research.pipeline.adapters import Adapters, Draw
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.folder import RunFolder
 from deep_research.pipeline.gap import Gap, GapKind
-from deep_research.pipeline.journal import Answer, Call, Journal, Trail
-from deep_research.pipeline.journalled import (
-    CallSite,
-    JournalledDrawing,
-    JournalledEngine,
-    JournalledFetcher,
-    JournalledModel,
-    JournalledSandbox,
-)
+from deep_research.pipeline.journal import Answer, Call, Journal, Perform, Trail
+from deep_research.pipeline.journalled import JournalledModel, Snapshot
 from deep_research.pipeline.prompt_meter import PromptMeter
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.round_log import RoundLog
-from deep_research.pipeline.scope import Scope
+from deep_research.pipeline.scope import Scope, fetch_scope
 from deep_research.pipeline.streaming import Emitter, StreamingManager
 from deep_research.reasoning.model.planning import finished_titles
 from deep_research.reasoning.port import Reasoner
-from deep_research.request import BudgetKind, ResearchRequest, Spend
-from deep_research.store.port import Answers, Claim, RunRow, Store
+from deep_research.reasoning.values import ChartSpec
+from deep_research.request import BudgetKind, Language, ResearchRequest, Spend
+from deep_research.sandbox.port import Execution, Sandbox
+from deep_research.search.port import SearchEngine
+from deep_research.sources.address import canonical_address
+from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.store.port import Answers, RunRow
 from deep_research.value import Json, canonical_json, digest, json_of
 
 Result = TypeVar("Result")
 # So many failures of a model in a row, and rules do the act for the rest of the run.
 MAX_FAILURES = 3
+# A chart takes a second or two; on a machine that is busy with much else it may take this long.
+_DRAWING_S = 30.0
+_NOTHING = Spend()
 # Acts whose answers are text for people.
 _PROSE = frozenset({"draft", "analyze"})
 
 
-@dataclass(frozen=True)
-class RunContext:
+class Batches:
+    """Lets work in until a batch is full, and more only when all of the batch is out again."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._let_in = self._inside = 0
+        self._is_free = asyncio.Condition()
+
+    async def __aenter__(self) -> None:
+        async with self._is_free:
+            await self._is_free.wait_for(lambda: self._let_in < self._size)
+            self._let_in += 1
+            self._inside += 1
+
+    async def __aexit__(self, *_: object) -> None:
+        self._inside -= 1
+        if not self._inside:
+            async with self._is_free:
+                self._let_in = 0
+                self._is_free.notify_all()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunContext(RunRecords):
     """A run in the hands of this process.
 
     `failures` counts how often in a row a model failed at each act. In the `last_try` of the whole run, rules stand in
@@ -52,9 +83,7 @@ class RunContext:
     """
 
     row: RunRow
-    claim: Claim
     adapters: Adapters
-    store: Store
     journal: Journal
     streaming: StreamingManager
     folder: RunFolder
@@ -73,11 +102,6 @@ class RunContext:
         free = next(address for address in marked if self.addresses.get(address, document) == document)
         self.addresses[free] = document
         return free
-
-    @cached_property
-    def records(self) -> RunRecords:
-        """Return what the store holds of the run."""
-        return RunRecords(self.store, self.claim)
 
     @cached_property
     def search_slots(self) -> AbstractAsyncContextManager[object]:
@@ -120,7 +144,12 @@ class StageContext:
     @property
     def records(self) -> RunRecords:
         """Return what the store holds of the run."""
-        return self.run.records
+        return self.run
+
+    @property
+    def adapters(self) -> Adapters:
+        """Return the parts that the run is built from."""
+        return self.run.adapters
 
     @cached_property
     def emit(self) -> Emitter:
@@ -135,28 +164,98 @@ class StageContext:
         """Return the context of one of several parts that are done at the same time."""
         return replace(self.at(*path), is_branch=True)
 
-    @property
-    def _site(self) -> CallSite:
-        return CallSite(self.run.journal, self.scope, self.phase, self.trail)
+    async def call(
+        self,
+        kind: str,
+        payload: Json,
+        perform: Perform,
+        estimate: Spend = _NOTHING,
+        *,
+        scope: Scope | None = None,
+        is_run_wide: bool = False,
+        is_decision: bool = False,
+        is_free: bool = False,
+        name: str = "",
+    ) -> Json:
+        """Return the recorded answer of a call from here, or make it; `scope` is of a part of this work."""
+        at = scope or self.scope
+        call = Call(kind, at, payload, estimate, self.phase, is_run_wide, is_decision, is_free, name)
+        return await self.run.journal.call(call, perform, self.trail)
 
-    def engine(self, name: str) -> JournalledEngine:
-        """Return one search engine, to be asked from here."""
-        engine = next(engine for engine in self.run.adapters.engines if engine.name == name)
-        return JournalledEngine(engine, self._site)
+    async def search(self, name: str, query: SearchQuery) -> list[Hit]:
+        """Return the hits of one search engine from the journal or from the engine."""
+        engine, call = self._search(name, query)
+
+        async def perform() -> Answer:
+            return Answer([hit.to_json() for hit in await engine.search(query, limit=self.request.search.max_results)])
+
+        answer = await self.run.journal.call(call, perform, self.trail)
+        return [Hit.from_json(hit) for hit in answer] if isinstance(answer, list) else []
+
+    def call_off_search(self, name: str, query: SearchQuery) -> None:
+        """Let a search that is under way go: another engine was quicker."""
+        self.run.journal.call_off(self._search(name, query)[1])
+
+    def _search(self, name: str, query: SearchQuery) -> tuple[SearchEngine, Call]:
+        engine = next(engine for engine in self.adapters.engines if engine.name == name)
+        payload: Json = {"engine": name, "query": query.as_asked, "limit": self.request.search.max_results}
+        estimate = Spend(seconds=engine.timeout_s)
+        # Two sections that ask the same of an engine ask once.
+        return engine, Call("search", self.scope, payload, estimate, self.phase, is_run_wide=True, name=name)
+
+    async def fetch(self, address: str) -> Fetched:
+        """Return the bytes from the store or from the address; each page of a run is fetched once, whoever asks."""
+        fetcher, run = self.adapters.fetcher, self.run
+        if fetcher is None:
+            raise SourceError(f"{address} was found, but nothing here can fetch it.")
+        canonical, fresh = canonical_address(address), list[bytes]()
+
+        async def perform() -> Answer:
+            page = await fetcher.fetch(address)
+            fresh.append(page.raw)
+            blob = await run.store.put_blob(run.claim, page.raw)
+            kept = Snapshot(**page.model_dump(exclude={"raw", "validators"}), snapshot=blob)
+            return Answer(kept.to_json(), Spend(pages=1))
+
+        estimate = Spend(pages=1, seconds=fetcher.timeout_s)
+        kept = Snapshot.from_json(await self.call("fetch", canonical, perform, estimate, scope=fetch_scope(canonical)))
+        raw = fresh[0] if fresh else await run.store.get_blob(kept.snapshot)
+        return Fetched(**kept.model_dump(exclude={"snapshot"}), raw=raw)
+
+    async def execute(self, sandbox: Sandbox, spec: ChartSpec) -> Execution:
+        """Return the figures of a model's program from the journal or from the sandbox."""
+
+        async def perform() -> Answer:
+            return Answer((await sandbox.execute(spec.python_code, spec.data)).to_json())
+
+        asked = canonical_json([spec.python_code, spec.data])
+        return Execution.from_json(await self.call("sandbox", asked, perform, Spend(seconds=sandbox.timeout_s)))
+
+    async def draw(self, draw: Draw, spec: ChartSpec, language: Language) -> Execution:
+        """Return the pictures of a chart's rows from the journal or from our own drawing program."""
+
+        async def perform() -> Answer:
+            drawn = await draw(
+                title=spec.title, chart_type=spec.chart_type, unit=spec.unit, rows=spec.rows, language=language
+            )
+            return Answer(drawn.to_json())
+
+        asked: Json = [spec.title, spec.chart_type, spec.unit, spec.data, language]
+        return Execution.from_json(await self.call("draw", asked, perform, Spend(seconds=_DRAWING_S)))
 
     async def count_query(self, query: str) -> None:
         """Put a search task on record as one query, however many engines it asks, or refuse it."""
+        one = Spend(queries=1)
 
         async def perform() -> Answer:
-            return Answer(None, Spend(queries=1))
+            return Answer(None, one)
 
-        scope = self.scope.at("query")
-        await self._site.call("query", query, Spend(queries=1), perform, scope=scope, is_decision=True)
+        await self.call("query", query, perform, one, scope=self.scope.at("query"), is_decision=True)
 
     async def kept(self, kind: str, key: str) -> Json:
         """Return what another run kept for all, or None; what was found is on record, so that a replay finds it too."""
-        cache = self.run.adapters.cache
-        if cache is None or not self.run.adapters.models:
+        cache = self.adapters.cache
+        if cache is None or not self.adapters.models:
             return None
 
         async def look() -> Answer:
@@ -164,14 +263,14 @@ class StageContext:
             return Answer(None if found is None else json_of(found))
 
         try:
-            return await self._site.call("cache", key, Spend(), look, scope=self.scope.at(kind), is_decision=True)
+            return await self.call("cache", key, look, scope=self.scope.at(kind), is_decision=True)
         except BudgetExceeded:
             return None
 
     async def keep_for_others(self, kind: str, key: str, data: Json, *, seconds: float) -> None:
         """Keep something for other runs, for a while."""
-        if self.run.adapters.cache is not None and seconds:
-            await self.run.adapters.cache.put(kind, key, canonical_json(data).encode(), seconds)
+        if self.adapters.cache is not None and seconds:
+            await self.adapters.cache.put(kind, key, canonical_json(data).encode(), seconds)
 
     async def decide(self, what: str, choices: Sequence[str], perform: Callable[[], Awaitable[str]]) -> str:
         """Return a choice that hangs on time as it was made, or make it now; no budget refuses it."""
@@ -179,23 +278,8 @@ class StageContext:
         async def made() -> Answer:
             return Answer(await perform())
 
-        call = Call("decision", self.scope.at(what), list(choices), Spend(), self.phase, is_decision=True, is_free=True)
-        return str(await self.run.journal.call(call, made, self.trail))
-
-    @property
-    def fetcher(self) -> JournalledFetcher | None:
-        """Return the fetcher, if there is one."""
-        return None if self.run.adapters.fetcher is None else JournalledFetcher(self.run.adapters.fetcher, self._site)
-
-    @property
-    def sandbox(self) -> JournalledSandbox | None:
-        """Return the sandbox, if there is one."""
-        return None if self.run.adapters.sandbox is None else JournalledSandbox(self.run.adapters.sandbox, self._site)
-
-    @property
-    def draw(self) -> JournalledDrawing | None:
-        """Return our own drawing program, if it can be used."""
-        return None if self.run.adapters.draw is None else JournalledDrawing(self.run.adapters.draw, self._site)
+        scope = self.scope.at(what)
+        return str(await self.call("decision", list(choices), made, scope=scope, is_decision=True, is_free=True))
 
     async def reason(self, act: str, ask: Callable[[Reasoner], Awaitable[Result]]) -> Result:
         """Let the reasoner judge; where it cannot, the stand-in does, and that is put on record.
@@ -204,7 +288,7 @@ class StageContext:
         whole run was tried again before. A model that refuses every call stops the run: its user can mend that, and
         nothing is lost.
         """
-        adapters = self.run.adapters
+        adapters = self.adapters
         if not adapters.models or adapters.reasoner is None:
             return await ask(adapters.fallback)
         model = self._model(act)
@@ -225,10 +309,10 @@ class StageContext:
         return result
 
     def _model(self, act: str) -> JournalledModel:
-        adapters = self.run.adapters
+        adapters = self.adapters
         return JournalledModel(
             adapters.models,
-            self._site,
+            self.call,
             clock=adapters.clock,
             meter=self.run.meter,
             tries=adapters.model_tries,

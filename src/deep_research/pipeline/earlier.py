@@ -1,7 +1,6 @@
 """The run that a follow-up follows: what it asked, answered, read and cited, at hand without asking anybody."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from pydantic import Field
 
@@ -9,14 +8,15 @@ from deep_research.errors import UsageError
 from deep_research.messages.language import report_language
 from deep_research.messages.words import Words
 from deep_research.pipeline.context import StageContext
+from deep_research.pipeline.state import DeepResearchState, TaskState
 from deep_research.reasoning.rules.question.material import topic_of
-from deep_research.reasoning.values import Brief, Held, ReadingRequest, SectionPlan
+from deep_research.reasoning.values import Brief, Held, ReadingRequest
 from deep_research.report.citation import Source
 from deep_research.report.edition import Edition
 from deep_research.report.layout import Chapter, Report
 from deep_research.report.paragraph import Paragraph, note
 from deep_research.request import Language, ResearchRequest
-from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.sources.hit import Hit
 from deep_research.store.port import RunRow
 from deep_research.text.script import tells_script
 from deep_research.text.shortening import shortened
@@ -70,7 +70,7 @@ def request_following(request: ResearchRequest, row: RunRow) -> ResearchRequest:
     # "那成本呢" is written alike in both scripts.
     is_either = asked == "zh-Hans" and language == "zh-Hant" and not tells_script(request.question)
     own = {"language": language} if request.add or (is_either and request.language is None) else {}
-    return request.model_copy(update={"follow": row.id, **own})
+    return request.replace(follow=row.id, **own)
 
 
 async def bring_along(context: StageContext) -> str:
@@ -121,26 +121,26 @@ async def _gathered(context: StageContext) -> Earlier:
     )
 
 
-async def nearest(earlier: Earlier, given: Mapping[str, Any], context: StageContext) -> list[Hit]:
+async def nearest(earlier: Earlier, given: TaskState, context: StageContext) -> list[Hit]:
     """Return what was read, that first in which rules find most for a section."""
     scores: dict[str, float] = {}
     for hit in earlier.hits():
         reading = ReadingRequest(
-            brief=Brief.from_json(given["brief"]),
-            section=SectionPlan.from_json(given["section"]),
-            query=SearchQuery.from_json(given["query"]),
+            brief=given.brief,
+            section=given.section,
+            query=given.query,
             document=await context.records.document(earlier.documents[hit.address]),
         )
-        found = await context.run.adapters.fallback.extract(reading)
+        found = await context.adapters.fallback.extract(reading)
         scores[hit.address] = max((finding.score for finding in found), default=float("-inf"))
     return sorted(earlier.hits(), key=lambda hit: -scores[hit.address])
 
 
-async def followed_in(state: Mapping[str, Any], context: StageContext) -> tuple[Earlier | None, Report | None]:
+async def followed_in(state: DeepResearchState, context: StageContext) -> tuple[Earlier | None, Report | None]:
     """Return what is known of the run that is followed, and its report where that is to be added to."""
-    if not state.get("earlier"):
+    if not state.earlier:
         return None, None
-    earlier = await context.records.load(Earlier, state["earlier"])
+    earlier = await context.records.load(Earlier, state.earlier)
     return earlier, (await context.records.load(Edition, earlier.edition)).report if context.request.add else None
 
 
@@ -167,7 +167,7 @@ def with_section(before: Report, added: Report, *, question: str, words: Words) 
 
     def as_own(paragraphs: Iterable[Paragraph], heading: str = "") -> list[Paragraph]:
         return [
-            each.model_copy(update={"section": title, "lead": each.lead or ("" if each.is_item else heading)})
+            each.replace(section=title, lead=each.lead or ("" if each.is_item else heading))
             for each in paragraphs
             if not said.issuperset(sentence.text for sentence in each.sentences)
         ]
@@ -178,17 +178,15 @@ def with_section(before: Report, added: Report, *, question: str, words: Words) 
     told = told or [note(title, words("follow.nothing_new"))]
     disputed = (table for table in added.disagreements if {row.lead for row in table.sentences} not in figures)
     notes = (line for line in (*added.notice, *added.about) if line not in before.about)
-    return before.model_copy(
-        update={
-            "chapters": (*before.chapters, Chapter(title=title, paragraphs=tuple(told))),
-            "disagreements": (*before.disagreements, *disputed),
-            "knowledge": "\n\n".join(filter(None, (before.knowledge, added.knowledge))),
-            "gaps": tuple(dict.fromkeys((*before.gaps, *added.gaps))),
-            "about": (*before.about, *(f"{words('follow.section', title=title)}{line}" for line in notes)),
-            "run_line": added.run_line,
-            "has_references": added.has_references,
-            "is_answered": before.is_answered or added.is_answered,
-        }
+    return before.replace(
+        chapters=(*before.chapters, Chapter(title=title, paragraphs=tuple(told))),
+        disagreements=(*before.disagreements, *disputed),
+        knowledge="\n\n".join(filter(None, (before.knowledge, added.knowledge))),
+        gaps=tuple(dict.fromkeys((*before.gaps, *added.gaps))),
+        about=(*before.about, *(f"{words('follow.section', title=title)}{line}" for line in notes)),
+        run_line=added.run_line,
+        has_references=added.has_references,
+        is_answered=before.is_answered or added.is_answered,
     )
 
 

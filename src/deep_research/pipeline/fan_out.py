@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar, cast
 
 from deep_research.errors import CannotWrite, DeepResearchError
+from deep_research.masking import masked
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.gap import GapKind
 
@@ -36,10 +37,10 @@ async def isolated(
         return await work
     except DeepResearchError:
         raise
-    except Exception as exc:
+    except Exception as exc:  # One part may break in ways nobody foresaw; the others go on.
         if stop := out_of_files(exc):
             raise stop from exc
-        await context.lost(kind, subject, unforeseen(exc))
+        await context.lost(kind, subject, told_of(exc))
         return otherwise
 
 
@@ -52,9 +53,9 @@ def out_of_files(exc: BaseException | None) -> CannotWrite | None:
     return None
 
 
-def unforeseen(exc: Exception) -> str:
-    """Return what is said of an error that nobody foresaw: not its message, which may hold page content."""
-    return f"unexpected {type(exc).__name__}"
+def told_of(exc: Exception) -> str:
+    """Return what is said of an error: not the message of one that nobody foresaw, which may hold page content."""
+    return masked(str(exc)) if isinstance(exc, DeepResearchError) else f"unexpected {type(exc).__name__}"
 
 
 async def together(work: Sequence[Awaitable[Result]]) -> list[Result]:

@@ -82,11 +82,9 @@ async def with_figures(
             for one in placed:
                 whole += _shown(one, paragraph, words) if one.place[:2] == (index, at) else []
         filled.append(tuple(whole))
-    chapters = tuple(
-        chapter.model_copy(update={"paragraphs": own}) for chapter, own in zip(report.chapters, filled[1:], strict=True)
-    )
+    chapters = tuple(chapter.replace(paragraphs=own) for chapter, own in zip(report.chapters, filled[1:], strict=True))
     unplaced = [figure.title for figure in figures if all(one.figure is not figure for one in placed)]
-    return report.model_copy(update={"abstract": filled[0], "chapters": chapters}), unplaced
+    return report.replace(abstract=filled[0], chapters=chapters), unplaced
 
 
 def _shown(placed: _Placed, after: Paragraph, words: Words) -> list[Paragraph]:
@@ -106,7 +104,7 @@ def _shown(placed: _Placed, after: Paragraph, words: Words) -> list[Paragraph]:
         figure=placed.figure,
     )
     introduced = note(after.section, words("figure.shown", number=number))
-    return [caption] if placed.place.is_mentioned else [introduced.model_copy(update={"lead": lead}), caption]
+    return [caption] if placed.place.is_mentioned else [introduced.replace(lead=lead), caption]
 
 
 def _mention(parts: Sequence[Sequence[Paragraph]], number: int) -> _Place | None:

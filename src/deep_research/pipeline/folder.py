@@ -82,7 +82,7 @@ async def with_files(row: RunRow, store: Store, logs: Path) -> RunRow:
         ids = json_of(await store.get_blob(str(kept)))
         assert isinstance(ids, dict)
         await in_thread(_restore, folder, {name: await store.get_blob(str(id_)) for name, id_ in ids.items()})
-    return row.model_copy(update={"folder": str(folder)})
+    return row.replace(folder=str(folder))
 
 
 def _restore(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -1,6 +1,6 @@
 """The graph: which node follows which. The nodes are in `nodes.py`, the work is in the stages."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +10,7 @@ from langgraph.types import Send
 
 from deep_research.pipeline.context import RunContext
 from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.nodes import Nodes, State
+from deep_research.pipeline.nodes import Nodes
 from deep_research.pipeline.state import (
     DeepResearchState,
     SectionOutput,
@@ -19,6 +19,7 @@ from deep_research.pipeline.state import (
     TaskOutput,
     TaskState,
     TextOutput,
+    merge_unique,
 )
 from deep_research.request import Depth
 
@@ -41,20 +42,23 @@ def build_graph(machine: StateMachine) -> Graph:
         intake=nodes.intake,
         verify_topic=nodes.verify_topic,
         ask=nodes.ask,
-        plan=nodes.stage(Stage.PLAN),
+        plan=partial(nodes.whole, Stage.PLAN),
         confirm=nodes.confirm,
         section=_section_graph(nodes),
         refocus=nodes.refocus,
         supervise=nodes.supervise,
-        analyze=nodes.ending(Stage.ANALYZE),
+        analyze=partial(nodes.whole, Stage.ANALYZE),
         # In a graph of its own: in one with the charts, the check of the text would wait for them.
         text=_chain_graph(
-            DeepResearchState, TextOutput, draft=nodes.ending(Stage.DRAFT), verify=nodes.ending(Stage.VERIFY)
+            DeepResearchState,
+            TextOutput,
+            draft=partial(nodes.whole, Stage.DRAFT),
+            verify=partial(nodes.whole, Stage.VERIFY),
         ),
         chart=nodes.chart,
         write=nodes.write,
-        audit=nodes.stage(Stage.AUDIT),
-        cache=nodes.stage(Stage.CACHE),
+        audit=partial(nodes.whole, Stage.AUDIT),
+        cache=partial(nodes.whole, Stage.CACHE),
     )
 
     graph.add_edge(START, "intake")
@@ -113,74 +117,68 @@ def _add_nodes(graph: StateGraph[Any, Any, Any, Any], **nodes: Any) -> None:
         graph.add_node(name, node)
 
 
-def _after_intake(state: State) -> str:
-    action = state["assessment"]["next_action"]
-    return {"VERIFY_TOPIC": "verify_topic", "NEED_CLARIFICATION": "ask"}.get(action, "plan")
+def _after_intake(state: DeepResearchState) -> str:
+    return {"VERIFY_TOPIC": "verify_topic", "NEED_CLARIFICATION": "ask"}.get(state.assessment.next_action, "plan")
 
 
-def _after_plan(state: State) -> str | list[Send]:
+def _after_plan(state: DeepResearchState) -> str | list[Send]:
     """Begin again where the user corrected the question when the plan was shown."""
-    if state["is_corrected"]:
+    if state.is_corrected:
         return "intake"
-    return [_section(state, at, grant) for at, grant in enumerate(state["grants"], start=state["sections_before"] + 1)]
-
-
-def _section(state: State, number: int, grant: list[int], **known: Any) -> Send:
-    own = state["sections"][number - 1 - state["sections_before"]]
-    others = [section for section in state["sections"] if section != own]
-    given = {
-        "number": number,
-        "focus_followed": state["focus_followed"],
-        "elsewhere": [query["query"] for section in others for query in section["search_queries"]],
-        "section": own,
-        "outline": [section["title"] for section in state["sections"]],
-        "domains": state["plan"]["domains"],
-        "scouted": state.get("scouted", {}),
-        "earlier": state.get("earlier", ""),
-        "brief": state["brief"],
-        "round": 0,
-        # The round over the documents of an earlier run searches for nothing.
-        "grants": [0, *grant] if state.get("earlier") and not known else grant,
-        "granted": sum(grant),
-        "after": state["after"],
-    }
-    return Send("section", given | known)
-
-
-def _after_supervise(state: State) -> list[Send | str]:
-    """Plan anew for other focuses, go on with sections that got unused queries of others, or write all there is."""
-    if state["focus_wanted"]:
-        return ["refocus"]
-    if not any(state["grants"]):
-        return ["analyze"]
-    sends: list[Send | str] = []
-    for known in state["outcomes"]:
-        if grant := state["grants"][known["number"] - 1]:
-            kept = ("asked", "synthesis", "coverage", "is_sufficient", "open_questions", "after")
-            own = {key: known[key] for key in kept} | {
-                "round": known["rounds"],
-                "granted": known["used"] + sum(grant),
-                "queries": known["next_queries"],
-                "evidence": list(dict.fromkeys((*known["evidence"], *state["shared"].get(known["title"], [])))),
-                "visited_sources": state.get("visited_sources", []),
-            }
-            sends.append(_section(state, known["number"], grant, **own))
+    sections = state.plan.sections
+    sends = []
+    for number, (own, grant) in enumerate(zip(sections, state.grants, strict=True), start=state.sections_before + 1):
+        section = SectionState(
+            number=number,
+            focus_followed=state.focus_followed,
+            elsewhere=tuple(query.query for other in sections if other != own for query in other.search_queries),
+            section=own,
+            outline=state.plan.titles,
+            domains=state.plan.domains,
+            scouted=state.scouted,
+            earlier=state.earlier,
+            is_reread=bool(state.earlier),
+            brief=state.brief,
+            # The round over the documents of an earlier run searches for nothing.
+            grants=(0, *grant) if state.earlier else grant,
+            granted=sum(grant),
+            after=state.after,
+        )
+        sends.append(Send("section", section))
     return sends
 
 
-def _first(state: State) -> str:
+def _after_supervise(state: DeepResearchState) -> list[Send | str]:
+    """Plan anew for other focuses, go on with sections that got unused queries of others, or write all there is."""
+    if state.focus_wanted:
+        return ["refocus"]
+    if not any(state.grants):
+        return ["analyze"]
+    sends: list[Send | str] = []
+    for known in state.outcomes:
+        if grant := state.grants[known.number - 1]:
+            again = known.replace(
+                grants=grant,
+                granted=len(known.asked) + sum(grant),
+                evidence=merge_unique(known.evidence, state.shared.get(known.section.title, ())),
+                visited_sources=state.visited_sources,
+            )
+            sends.append(Send("section", again))
+    return sends
+
+
+def _first(state: SectionState) -> str:
     """Ask the documents of an earlier run before anything is searched for, once for each section."""
-    return "reread" if state.get("earlier") and "evidence" not in state else "queries"
+    return "reread" if state.is_reread else "queries"
 
 
-def _tasks(state: State) -> list[Send] | str:
-    shared = {key: state[key] for key in ("number", "round", "section", "outline", "brief", "after")}
-    shared |= {"seen": state.get("visited_sources", []), "scouted": state.get("scouted", {})}
-    shared["earlier"] = state.get("earlier", "")
-    tasks = enumerate(state["queries"], start=1)
-    return [Send("task", {**shared, "task": number, "query": query}) for number, query in tasks] or END
+def _tasks(state: SectionState) -> list[Send] | str:
+    # What other tasks did and lost is not this one's.
+    shared = {**dict(state), "tasks": (), "gaps": (), "gathered_info": ()}
+    tasks = enumerate(state.queries, start=1)
+    return [Send("task", TaskState(**shared, task=number, query=query)) for number, query in tasks] or END
 
 
-def _again(state: State) -> str:
+def _again(state: SectionState) -> str:
     """Search again while nothing speaks against it."""
-    return END if state["stop"] else "queries"
+    return END if state.stop else "queries"

@@ -259,7 +259,7 @@ class Journal:
             # It counts as begun, so that whoever resumes makes it again; its name is what a replay needs.
             if not isinstance(exc, DeepResearchError):
                 error = {"name": type(exc).__name__, "detail": "unexpected error"}
-                await self._write(started.model_copy(update={"error": error}))
+                await self._write(started.replace(error=error))
             raise
         finally:
             if not call.is_free:
@@ -279,7 +279,7 @@ class Journal:
         return failure
 
     async def _end(self, started: JournalRow, **ended: object) -> None:
-        await self._write(started.model_copy(update={**ended, "ended_at": self.clock.now()}))
+        await self._write(started.replace(**ended, ended_at=self.clock.now()))
 
     async def _write(self, row: JournalRow) -> None:
         self._keys.add(row.key)
@@ -331,7 +331,7 @@ def spent_so_far(rows: list[JournalRow]) -> Spend:
         total = total + row.spend + row.orphaned
         if row.state == "started":
             total = total + _at_stake(row.estimate)
-    return total.model_copy(update={"seconds": 0.0})
+    return total.replace(seconds=0.0)
 
 
 def longest_chain_s(rows: list[JournalRow]) -> float:

@@ -1,4 +1,4 @@
-"""The outside ports as a stage sees them: the same calls, each one journalled under the stage's scope."""
+"""What a run learns from a corpus and from models, kept in its journal; other calls are made by a stage's context."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,78 +10,16 @@ from pydantic import Field, TypeAdapter
 
 from deep_research.corpus.port import Corpus, Listed, OnProgress, PassageHit, Survey
 from deep_research.errors import CreditSpent, ModelBusy, ModelError, ModelRefused, NetworkError, UnusableAnswer
-from deep_research.fetch.port import Fetched, Fetcher
 from deep_research.llm.port import ChatModel, ModelReply, ModelRequest, OnDelta
-from deep_research.pipeline.adapters import Draw
-from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.clock import Clock
-from deep_research.pipeline.journal import Answer, Call, Journal, Perform, Trail
+from deep_research.pipeline.journal import Answer, Call, Journal, Trail
 from deep_research.pipeline.prompt_meter import PromptMeter
-from deep_research.pipeline.scope import Scope, fetch_scope
-from deep_research.reasoning.values import ChartSpec
-from deep_research.request import Language, Spend
-from deep_research.sandbox.port import Execution, Sandbox
-from deep_research.search.port import SearchEngine
-from deep_research.sources.address import canonical_address
-from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.request import Spend
 from deep_research.value import Json, JsonObject, Value, canonical_json
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class CallSite:
-    """Where calls are made from: the journal, the scope in the run, and the answers the work rests on."""
-
-    journal: Journal
-    scope: Scope
-    phase: Phase
-    trail: Trail
-
-    async def call(
-        self,
-        kind: str,
-        payload: Json,
-        estimate: Spend,
-        perform: Perform,
-        *,
-        scope: Scope | None = None,
-        is_run_wide: bool = False,
-        is_decision: bool = False,
-        name: str = "",
-    ) -> Json:
-        """Return the recorded answer of a call from here, or make it; `scope` is of a part of this work."""
-        call = Call(kind, scope or self.scope, payload, estimate, self.phase, is_run_wide, is_decision, name=name)
-        return await self.journal.call(call, perform, self.trail)
-
-
-@dataclass(frozen=True)
-class JournalledEngine:
-    """A search engine whose answers are kept."""
-
-    engine: SearchEngine
-    site: CallSite
-
-    async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
-        """Return the hits from the journal or from the engine."""
-
-        async def perform() -> Answer:
-            return Answer([hit.to_json() for hit in await self.engine.search(query, limit=limit)])
-
-        answer = await self.site.journal.call(self._call(query, limit), perform, self.site.trail)
-        return [Hit.from_json(hit) for hit in answer] if isinstance(answer, list) else []
-
-    def call_off(self, query: SearchQuery, *, limit: int) -> None:
-        """Let a search that is under way go: another engine was quicker."""
-        self.site.journal.call_off(self._call(query, limit))
-
-    def _call(self, query: SearchQuery, limit: int) -> Call:
-        payload: Json = {"engine": self.engine.name, "query": query.as_asked, "limit": limit}
-        estimate = Spend(seconds=self.engine.timeout_s)
-        # Two sections that ask the same of an engine ask once.
-        return Call(
-            "search", self.site.scope, payload, estimate, self.site.phase, is_run_wide=True, name=self.engine.name
-        )
+# `StageContext.call`.
+MakeCall = Callable[..., Awaitable[Json]]
 
 
 class Snapshot(Value):
@@ -167,74 +105,6 @@ async def kept_look(
     return cast("Result", journal.looks[key])
 
 
-@dataclass(frozen=True)
-class JournalledFetcher:
-    """A fetcher that gets each page of a run once, whichever section asks, and keeps its bytes."""
-
-    fetcher: Fetcher
-    site: CallSite
-
-    async def fetch(self, address: str) -> Fetched:
-        """Return the bytes from the store or from the address."""
-        canonical, journal = canonical_address(address), self.site.journal
-        fresh: list[bytes] = []
-
-        async def perform() -> Answer:
-            page = await self.fetcher.fetch(address)
-            fresh.append(page.raw)
-            blob = await journal.store.put_blob(journal.claim, page.raw)
-            kept = Snapshot(**page.model_dump(exclude={"raw", "validators"}), snapshot=blob)
-            return Answer(kept.to_json(), Spend(pages=1))
-
-        estimate = Spend(pages=1, seconds=self.fetcher.timeout_s)
-        answer = await self.site.call("fetch", canonical, estimate, perform, scope=fetch_scope(canonical))
-        kept = Snapshot.from_json(answer)
-        raw = fresh[0] if fresh else await journal.store.get_blob(kept.snapshot)
-        return Fetched(**kept.model_dump(exclude={"snapshot"}), raw=raw)
-
-
-@dataclass(frozen=True)
-class JournalledSandbox:
-    """A sandbox whose figures are kept."""
-
-    sandbox: Sandbox
-    site: CallSite
-
-    async def execute(self, code: str, data: Json = None) -> Execution:
-        """Return the figures from the journal or from the sandbox."""
-
-        async def perform() -> Answer:
-            return Answer((await self.sandbox.execute(code, data)).to_json())
-
-        estimate = Spend(seconds=self.sandbox.timeout_s)
-        asked = canonical_json([code, data])
-        return Execution.from_json(await self.site.call("sandbox", asked, estimate, perform))
-
-
-# A chart takes a second or two; on a machine that is busy with much else it may take this long.
-_DRAWING_S = 30.0
-
-
-@dataclass(frozen=True)
-class JournalledDrawing:
-    """Our own drawing program, whose pictures are kept."""
-
-    draw: Draw
-    site: CallSite
-
-    async def __call__(self, spec: ChartSpec, language: Language) -> Execution:
-        """Return the pictures of a chart's rows from the journal or from the program."""
-
-        async def perform() -> Answer:
-            drawn = await self.draw(
-                title=spec.title, chart_type=spec.chart_type, unit=spec.unit, rows=spec.rows, language=language
-            )
-            return Answer(drawn.to_json())
-
-        asked: Json = [spec.title, spec.chart_type, spec.unit, spec.data, language]
-        return Execution.from_json(await self.site.call("draw", asked, Spend(seconds=_DRAWING_S), perform))
-
-
 # A provider that asks for a longer wait is left for the next one.
 LONGEST_WAIT_S = 60.0
 _FIRST_WAIT_S = 1.0
@@ -251,7 +121,7 @@ class JournalledModel:
     """
 
     models: tuple[ChatModel, ...]
-    site: CallSite
+    call: MakeCall
     clock: Clock
     meter: PromptMeter
     tries: int = 1
@@ -321,6 +191,6 @@ class JournalledModel:
         # a run that goes on with another model keeps what it has.
         payload: JsonObject = {"request": request.to_json(), "link": link, "try": number}
         estimate = model.estimate(request)
-        answer = await self.site.call("llm", payload, estimate, perform, is_run_wide=True, name=model.name)
+        answer = await self.call("llm", payload, perform, estimate, is_run_wide=True, name=model.name)
         assert isinstance(answer, dict)
         return ModelReply.from_json(answer["reply"])

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import ValidationError
+
 from deep_research.errors import StageFailed
 from deep_research.pipeline.stages.analyze import ResearchAnalyzer, analyze
 from deep_research.pipeline.stages.audit import audit
@@ -20,7 +22,7 @@ from deep_research.pipeline.stages.plan import ResearchPlanner, plan
 from deep_research.pipeline.stages.reflect import reflect
 from deep_research.pipeline.stages.verify import verify
 from deep_research.pipeline.stages.write import ReportGenerator, write
-from deep_research.pipeline.state import RunState, Update, plain
+from deep_research.pipeline.state import RunState, Update
 
 StageResult = Update | bool
 
@@ -53,48 +55,50 @@ class StateMachine:
                 f"The stage {state.stage} returned {type(result).__name__}; it must return an update or a bool."
             )
         try:
-            return plain(dict(result))
-        except (TypeError, ValueError) as exc:
-            raise StageFailed(f"The stage {state.stage} returned an update that is not plain JSON: {exc}.") from exc
+            checked = type(state.input).model_validate({**dict(state.input), **result})
+        except ValidationError as exc:
+            fields = ", ".join(str(problem["loc"][0]) for problem in exc.errors())
+            raise StageFailed(f"The stage {state.stage} returned an update that does not fit: {fields}.") from exc
+        return {name: value for name, value in checked if name in result}
 
     async def _stage_intake(self, state: RunState) -> StageResult:
-        return await intake(state)
+        return await intake(state.input, state.context)
 
     async def _stage_plan(self, state: RunState) -> StageResult:
-        return await plan(state, self.planner, self.executor)
+        return await plan(state.input, state.context, self.planner, self.executor)
 
     async def _stage_harvest(self, state: RunState) -> StageResult:
-        return await harvest(state, self.executor)
+        return await harvest(state.input, state.context, self.executor)
 
     async def _stage_fetch(self, state: RunState) -> StageResult:
-        return await fetch(state)
+        return await fetch(state.input, state.context)
 
     async def _stage_extract(self, state: RunState) -> StageResult:
-        return await extract(state)
+        return await extract(state.input, state.context)
 
     async def _stage_compress(self, state: RunState) -> StageResult:
-        return await compress(state, self.analyzer)
+        return await compress(state.input, state.context, self.analyzer)
 
     async def _stage_reflect(self, state: RunState) -> StageResult:
-        return await reflect(state, self.analyzer, self.planner)
+        return await reflect(state.input, state.context, self.analyzer, self.planner)
 
     async def _stage_analyze(self, state: RunState) -> StageResult:
-        return await analyze(state, self.analyzer)
+        return await analyze(state.input, state.context, self.analyzer)
 
     async def _stage_chart(self, state: RunState) -> StageResult:
-        return await chart(state, self.computation)
+        return await chart(state.input, state.context, self.computation)
 
     async def _stage_draft(self, state: RunState) -> StageResult:
-        return await draft(state)
+        return await draft(state.input, state.context)
 
     async def _stage_verify(self, state: RunState) -> StageResult:
-        return await verify(state)
+        return await verify(state.input, state.context)
 
     async def _stage_write(self, state: RunState) -> StageResult:
-        return await write(state, self.reporter)
+        return await write(state.input, state.context, self.reporter)
 
     async def _stage_audit(self, state: RunState) -> StageResult:
-        return await audit(state)
+        return await audit(state.input, state.context)
 
     async def _stage_cache(self, state: RunState) -> StageResult:
-        return await cache(state)
+        return await cache(state.input, state.context)

@@ -4,43 +4,49 @@ Everything in a node runs again after a crash or a pause, so it only calls, emit
 what was done before.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
 from deep_research.corpus.search import CorpusSearch
-from deep_research.errors import BudgetExceeded, CallFailed, DeepResearchError, InputError, ModelRefused, StopRun
+from deep_research.errors import BudgetExceeded, CallFailed, InputError, ModelRefused, StopRun
 from deep_research.events import SearchTaskDone
-from deep_research.masking import masked
 from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.approval import Correction, Proposal, answered_plan, correction_in, propose
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.context import RunContext, StageContext
 from deep_research.pipeline.control import focus_changes
-from deep_research.pipeline.copies import find_copies
 from deep_research.pipeline.earlier import Earlier, nearest
-from deep_research.pipeline.fan_out import both, fan_out, isolated, out_of_files, together, unforeseen
-from deep_research.pipeline.gap import Gap
+from deep_research.pipeline.fan_out import both, fan_out, isolated, out_of_files, together, told_of
 from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.outcome import SectionOutcome, outcomes_of, section_work, share_out, stop_of
-from deep_research.pipeline.scope import Scope, section_scope
+from deep_research.pipeline.outcome import find_copies, section_work, share_out, stop_of
+from deep_research.pipeline.scope import Scope
 from deep_research.pipeline.stages.harvest import EARLIER
 from deep_research.pipeline.stages.intake import exchange_from, names_it
 from deep_research.pipeline.stages.plan import by_own_focus, grants, next_queries
-from deep_research.pipeline.state import ENDING, RunState, Stage, Update, plain
+from deep_research.pipeline.state import (
+    DeepResearchState,
+    PageState,
+    RunState,
+    SectionState,
+    Stage,
+    TaskRecord,
+    TaskState,
+    Update,
+    merge_unique,
+)
 from deep_research.pipeline.watching import Work, watched
-from deep_research.reasoning.values import Assessment, Brief, Exchange, Plan
+from deep_research.reasoning.values import Brief, Exchange, Plan, Strings
 from deep_research.request import Depth, ResearchRequest
 from deep_research.sources.address import canonical_address
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.value import JsonObject
 
-State = dict[str, Any]
+State = DeepResearchState | SectionState
 Context = Runtime[RunContext]
 # What a page has for its section, and for others; None for a page that could not be had.
-Page = tuple[list[str], list[str]] | None
+Page = tuple[Strings, Strings] | None
 # For each page that is wanted, so many may be tried.
 _TRIES = 3
 # From this confidence on, assumptions are stated and not put to the user first.
@@ -53,19 +59,17 @@ class Nodes:
     def __init__(self, machine: StateMachine) -> None:
         self._machine = machine
 
-    def stage(self, stage: Stage, scope: str = "") -> Callable[..., Any]:
-        """Return the node that runs one stage of the whole run."""
-
-        async def node(state: State, runtime: Context) -> Update:
-            phase: Phase = "ending" if stage in ENDING else "research"
-            context = runtime.context.stage(scope or stage, phase=phase, after=state.get("after", ()))
-            return _handed_on(await self._with_events(stage, state, context), context)
-
-        return node
+    async def whole(self, stage: Stage, state: DeepResearchState, runtime: Context, *, scope: str = "") -> Update:
+        """Run one stage of the whole run; where a report can do without it and it fails unforeseen, it is left out."""
+        phase: Phase = "research" if stage in (Stage.INTAKE, Stage.PLAN) else "ending"
+        is_branch = stage in (Stage.ANALYZE, Stage.CHART, Stage.DRAFT, Stage.VERIFY)
+        context = runtime.context.stage(scope or stage, phase=phase, after=state.after, is_branch=is_branch)
+        run = self._in_branch if is_branch else self._with_events
+        return _handed_on(await run(stage, state, context), context)
 
     async def _run(self, stage: Stage, state: State, context: StageContext) -> Update:
-        record = RunState(run=context.run.row, stage=stage, scope=context.scope, input=dict(state), bound=context)
-        with watched(context.run.adapters.observers, Work("stage", stage, record.run.id, context.scope)):
+        record = RunState(run=context.run.row, stage=stage, scope=context.scope, input=state, bound=context)
+        with watched(context.adapters.observers, Work("stage", stage, record.run.id, context.scope)):
             return await self._machine.run_stage(record)
 
     async def _with_events(self, stage: Stage, state: State, context: StageContext) -> Update:
@@ -75,10 +79,10 @@ class Nodes:
             update = await self._run(stage, state, context)
         except StopRun:
             raise
-        except Exception as exc:
+        except Exception as exc:  # Whatever it was, the stage is reported as failed, and it is raised again.
             if stop := out_of_files(exc):
                 raise stop from exc
-            await context.failed(stage, masked(str(exc)) if isinstance(exc, DeepResearchError) else unforeseen(exc))
+            await context.failed(stage, told_of(exc))
             raise
         lost = [gap.reason for gap in context.gaps if gap.kind == "search" and not gap.budget]
         if context.skips:
@@ -96,16 +100,16 @@ class Nodes:
 
     # The top: intake, its two pauses, and the supervisor
 
-    async def intake(self, state: State, runtime: Context) -> Update:
+    async def intake(self, state: DeepResearchState, runtime: Context) -> Update:
         """Judge the question; each round after an answer is a scope of its own."""
-        number = state.get("intake_round", 0) + 1
-        update: Update = await self.stage(Stage.INTAKE, f"intake/{number}")(state, runtime)
+        number = state.intake_round + 1
+        update = await self.whole(Stage.INTAKE, state, runtime, scope=f"intake/{number}")
         return update | {"intake_round": number}
 
-    async def verify_topic(self, state: State, runtime: Context) -> Update:
+    async def verify_topic(self, state: DeepResearchState, runtime: Context) -> Update:
         """Look up the terms nobody knows: what a search finds is a real name."""
-        terms = state["assessment"]["unknown_terms"]
-        context = runtime.context.stage(f"verify_topic/{state['intake_round']}", after=state["after"])
+        terms = state.assessment.unknown_terms
+        context = runtime.context.stage(f"verify_topic/{state.intake_round}", after=state.after)
         queries = [SearchQuery(query=term, goal="verify the term", priority="high") for term in terms]
         found = await fan_out("term", queries, self._machine.executor.execute, context)
         # A search that failed says nothing about a name; the user cannot help it.
@@ -116,18 +120,17 @@ class Nodes:
             if term in failed or any(names_it(hit, term) for hit in hits)
         ]
         update = {
-            "known_terms": [*state.get("known_terms", []), *known],
-            "unknown_terms": [*state.get("unknown_terms", []), *(term for term in terms if term not in known)],
+            "known_terms": (*state.known_terms, *known),
+            "unknown_terms": (*state.unknown_terms, *(term for term in terms if term not in known)),
         }
         return _handed_on(update, context)
 
-    async def ask(self, state: State, runtime: Context) -> Update:
+    async def ask(self, state: DeepResearchState, runtime: Context) -> Update:
         """Put one question to the user and pause until it is answered."""
-        question = Assessment.from_json(state["assessment"]).clarification
+        question = state.assessment.clarification
         assert question is not None, "the router only comes here with a question"
-        exchanges = state.get("exchanges", [])
-        number = len(exchanges) + 1
-        context = runtime.context.stage(f"ask/{number}", after=state["after"])
+        number = len(state.exchanges) + 1
+        context = runtime.context.stage(f"ask/{number}", after=state.after)
         await context.emit(
             "clarification",
             {
@@ -139,37 +142,34 @@ class Nodes:
         )
         answer = context.run.answers.get(context.scope)
         if answer is None:
-            pending = {"kind": "clarification", "scope": context.scope, "round": number, **question.to_json()}
-            interrupt(plain(pending))
+            interrupt({"kind": "clarification", "scope": context.scope, "round": number, **question.to_json()})
         if correction := correction_in(answer):
             # Who names focuses instead of answering wants no further question.
-            exchange = Exchange(question=question.question, answer=correction.text)
-            return _corrected(state, correction, exchange)
+            return _corrected(state, correction, Exchange(question=question.question, answer=correction.text))
         exchange = exchange_from(question, str(answer), is_strict=context.request.clarify == "strict")
-        return plain({"exchanges": [*exchanges, exchange.to_json()]})
+        return {"exchanges": (*state.exchanges, exchange)}
 
-    async def confirm(self, state: State, runtime: Context) -> Update:
+    async def confirm(self, state: DeepResearchState, runtime: Context) -> Update:
         """Show the plan; pause for approval where it is wanted; allocate the queries of the approved plan."""
-        context = runtime.context.stage("confirm", after=state["after"])
-        brief, assessment = Brief.from_json(state["brief"]), Assessment.from_json(state["assessment"])
-        number = state.get("confirmations", 0)
+        context = runtime.context.stage("confirm", after=state.after)
+        brief, assessment, number = state.brief, state.assessment, state.confirmations
         # Who was asked before has had a say; who corrected the plan sees the new one.
-        is_unsure = bool(brief.assumptions) and assessment.confidence < SURE and not state.get("exchanges")
+        is_unsure = bool(brief.assumptions) and assessment.confidence < SURE and not state.exchanges
         proposal = propose(
-            Plan.from_json(state["plan"]),
+            state.plan,
             brief,
             is_confirmed=is_unsure or number > 0 or assessment.next_action == "CONFIRM_PLAN",
             context=context,
         )
         plan = proposal.plan
         if proposal.needs_approval:
-            wanted, number = await self._approved(proposal, number, words_in(state["language"]), context)
+            wanted, number = await self._approved(proposal, number, words_in(state.language), context)
             if isinstance(wanted, Correction):
                 asked = Exchange(question=" ".join(brief.assumptions) or plan.research_title, answer=wanted.text)
                 return _corrected(state, wanted, asked) | {"confirmations": number, "is_corrected": True}
-            plan, brief = wanted, brief.model_copy(update={"has_settled_plan": True})
+            plan, brief = wanted, brief.replace(has_settled_plan=True)
         update = await _followed(plan, brief, context.request, context)
-        return plain({**update, "dealt": 1, "is_corrected": False, **_gaps(context.gaps)})
+        return _handed_on(update | {"dealt": 1, "is_corrected": False}, context)
 
     async def _approved(
         self, proposal: Proposal, number: int, words: Words, context: StageContext
@@ -185,7 +185,7 @@ class Nodes:
             answer = context.run.answers.get(at.scope)
             if answer is None:
                 await at.emit("plan-approval", {"status": "waiting", "estimate_usd": estimate})
-                interrupt(plain(proposal.pending(at.scope, number, problem)))
+                interrupt(proposal.pending(at.scope, number, problem))
             if correction := correction_in(answer):
                 return correction, number
             try:
@@ -199,72 +199,69 @@ class Nodes:
             )
             return wanted, number
 
-    async def refocus(self, state: State, runtime: Context) -> Update:
+    async def refocus(self, state: DeepResearchState, runtime: Context) -> Update:
         """Plan anew for the focuses that a user named while the run worked, with the queries that are left."""
-        number = state["focus_wanted"]
-        context = runtime.context.stage(f"refocus/{number}", after=state["after"])
+        number = state.focus_wanted
+        context = runtime.context.stage(f"refocus/{number}", after=state.after)
         answers = await context.run.store.get_answers(context.run.row.id)
-        own: JsonObject = {"focus": answers[f"focus/{number}"], "has_own_focus": True}
-        brief = Brief.from_json(state["brief"] | own)
-        drawn = await self._with_events(Stage.PLAN, state | {"brief": brief.to_json()}, context)
-        plan = by_own_focus(Plan.from_json(drawn["plan"]), brief)
-        request, used = context.request, sum(outcome["used"] for outcome in state["outcomes"])
+        brief = Brief.from_json(dict(state.brief) | {"focus": answers[f"focus/{number}"], "has_own_focus": True})
+        drawn = await self._with_events(Stage.PLAN, state.replace(brief=brief), context)
+        plan = by_own_focus(drawn["plan"], brief)
+        request, used = context.request, sum(len(outcome.asked) for outcome in state.outcomes)
         left = max(request.depth.max_total_queries - used, len(plan.sections))
-        depth = request.depth.model_copy(update={"max_total_queries": left})
-        update = drawn | await _followed(plan, brief, request.model_copy(update={"depth": depth}), context)
-        before = state["sections_before"] + len(state["sections"])
+        depth = request.depth.replace(max_total_queries=left)
+        update = drawn | await _followed(plan, brief, request.replace(depth=depth), context)
+        before = state.sections_before + len(state.plan.sections)
         return _handed_on(update | {"focus_followed": number, "sections_before": before}, context)
 
-    async def supervise(self, state: State, runtime: Context) -> Update:
+    async def supervise(self, state: DeepResearchState, runtime: Context) -> Update:
         """Join the sections: take unused grants back and allocate them once more, to the thin ones."""
-        outcomes = [SectionOutcome.from_json(outcome) for outcome in outcomes_of(state)]
-        after = sorted({key for outcome in outcomes for key in outcome.after})
-        context = runtime.context.stage(f"supervise/{state['dealt']}", after=after)
-        shared = {
-            "copies": await find_copies(context.records),
-            "shared": await share_out(state, context.records, has_writer=bool(context.run.adapters.models)),
-        }
-        extra: list[list[int]] = [[] for _ in state["sections"]]
-        if state["dealt"] == 1:
+        outcomes = state.followed_outcomes
+        after = tuple(sorted({key for outcome in outcomes for key in outcome.after}))
+        context = runtime.context.stage(f"supervise/{state.dealt}", after=after)
+        copies = await find_copies(context.records)
+        shared = await share_out(state, context.records, has_writer=bool(context.adapters.models))
+        extra: list[list[int]] = [[] for _ in state.plan.sections]
+        if state.dealt == 1:
             _allocate_unused(outcomes, context.request.depth, extra)
         allocated: JsonObject = {
-            section["title"]: sum(share) for section, share in zip(state["sections"], extra, strict=True) if share
+            title: sum(share) for title, share in zip(state.plan.titles, extra, strict=True) if share
         }
         await context.emit("progress", {"step": "supervise", "status": "done", "data": {"dealt": allocated}})
-        update: Update = {
-            **shared,
-            "after": after or state["after"],
+        return {
+            "copies": copies,
+            "shared": shared,
+            "after": after or state.after,
             "is_sufficient": bool(outcomes) and all(outcome.is_sufficient for outcome in outcomes),
-            "dealt": state["dealt"] + 1,
+            "dealt": state.dealt + 1,
             "grants": extra,
             "focus_wanted": await _focus_wanted(state, context, is_last=not any(extra)),
         }
-        return plain(update)
 
     # A section: rounds of queries, search tasks and judgement
 
-    async def reread(self, state: State, runtime: Context) -> Update:
+    async def reread(self, state: SectionState, runtime: Context) -> Update:
         """Read the documents of an earlier run for a section, as many as a round of searches would read."""
         context = _round_context(state, runtime, "reread")
-        earlier = await context.records.load(Earlier, state["earlier"])
-        own = state | {"query": SearchQuery(query=state["brief"]["question"]).to_json()}
+        earlier = await context.records.load(Earlier, state.earlier)
+        own = TaskState(**dict(state), query=SearchQuery(query=state.brief.question))
         hits = earlier.hits()
-        wanted = max(1, context.request.depth.urls_per_query * sum(state["grants"][:2]))
-        if not context.run.adapters.models or len(hits) <= wanted:
+        wanted = max(1, context.request.depth.urls_per_query * sum(state.grants[:2]))
+        if not context.adapters.models or len(hits) <= wanted:
             # Without a model, reading costs nothing.
             wanted = len(hits)
         else:
             hits = await nearest(earlier, own, context)
         # They lie in the store: nothing is fetched.
-        evidence, update = await self._read_pages(hits, own, context, wanted=wanted, steps=[Stage.EXTRACT])
-        return _handed_on(update | _task(context.scope, hits, evidence, context), context)
+        update = await self._read_pages(hits, own, context, wanted=wanted, steps=[Stage.EXTRACT])
+        return _handed_on(update | {"is_reread": False}, context)
 
-    async def queries(self, state: State, runtime: Context) -> Update:
+    async def queries(self, state: SectionState, runtime: Context) -> Update:
         """Settle the queries of the coming round within its grant."""
-        number = state["round"] + 1
-        context = _round_context(state | {"round": number}, runtime)
-        grant = (state["grants"] or [0])[0]
-        work = (await section_work(state, context.records)).model_copy(update={"round": number})
+        number = state.round + 1
+        context = _round_context(state.replace(round=number), runtime)
+        grant = (state.grants or (0,))[0]
+        work = (await section_work(state, context.records)).replace(round=number)
         section = work.section
         chosen: list[SearchQuery] = []
         if not (is_refocused := bool(await _focus_wanted(state, context))):
@@ -272,52 +269,45 @@ class Nodes:
             chosen = await isolated(choosing, [], "section", section.title, context)
         left_out = [query for query in section.search_queries if number == 1 and query not in chosen]
         await _note_query_budget(section.title, left_out, context, is_cut_off=not grant)
-        listed = [query.to_json() for query in chosen]
+        update: Update = {"queries": tuple(chosen)}
         if chosen:
+            listed = [query.to_json() for query in chosen]
             await context.emit("serp-query", {"section": section.title, "round": number, "queries": listed})
-        update: Update = {
-            "round": number if chosen else state["round"],
-            "queries": listed,
-            "asked": [*state.get("asked", []), *(query.query for query in chosen)],
-            "after": context.trail.heads,
-        }
-        if not chosen:
-            update["stop"] = "refocused" if is_refocused else "exhausted" if grant else "budget"
-            update["outcomes"] = [_outcome(state | update)]
-        return _handed_on(update, context)
+            asked = (*state.asked, *(query.query for query in chosen))
+            return _handed_on(update | {"round": number, "asked": asked}, context)
+        update["stop"] = "refocused" if is_refocused else "exhausted" if grant else "budget"
+        return _with_outcome(state, update, context)
 
-    async def harvest(self, state: State, runtime: Context) -> Update:
+    async def harvest(self, state: TaskState, runtime: Context) -> Update:
         """Search for one task's query; a failure here is a gap, never an exception."""
-        context = _round_context(state, runtime, "task", state["task"])
+        context = _round_context(state, runtime, "task", state.task)
         work = self._with_events(Stage.HARVEST, state, context)
-        update = await isolated(work, None, "search", state["query"]["query"], context)
-        return _handed_on({"hits": await context.records.keep([])} if update is None else update, context)
+        return _handed_on(await isolated(work, {}, "search", state.query.query, context), context)
 
-    async def read(self, state: State, runtime: Context) -> Update:
+    async def read(self, state: TaskState, runtime: Context) -> Update:
         """Fetch and extract page by page: each page goes on as soon as it is there."""
-        at_task = _round_context(state, runtime, "task", state["task"])
-        context = at_task.at("read")
-        hits = await context.records.load_all(Hit, state.get("hits", ""))
-        seen = set(state.get("seen", ()))
+        context = _round_context(state, runtime, "task", state.task, "read")
+        hits = await context.records.load_all(Hit, state.hits)
+        seen = set(state.visited_sources)
         fresh = [hit for hit in hits if canonical_address(hit.address) not in seen]
         wanted, steps = await _pages_wanted(hits, context), [Stage.FETCH, Stage.EXTRACT]
-        evidence, update = await self._read_pages(fresh, state, context, wanted=wanted, steps=steps)
-        pieces = await context.records.evidence(evidence)
-        failures = [str(gap["reason"]) for gap in state.get("gaps", []) if gap["kind"] == "search"]
+        update = await self._read_pages(fresh, state, context, wanted=wanted, steps=steps)
+        pieces = await context.records.evidence(update["tasks"][0].evidence[:3])
+        failures = [gap.reason for gap in state.gaps if gap.kind == "search"]
         ended: SearchTaskDone = {
-            "query": state["query"]["query"],
-            "section": state["section"]["title"],
+            "query": state.query.query,
+            "section": state.section.title,
             "status": "failed" if failures else "done",
             "hits": len(hits),
-            "learning": " ".join(piece.finding for piece in pieces[:3]),
+            "learning": " ".join(piece.finding for piece in pieces),
         }
         await context.emit("search-task", ended | {"error": failures[0]} if failures else ended)
-        return plain(update | _task(at_task.scope, hits, evidence, context) | _gaps(context.gaps))
+        return _handed_on(update, context)
 
     async def _read_pages(
-        self, hits: list[Hit], state: State, context: StageContext, *, wanted: int, steps: Sequence[Stage]
-    ) -> tuple[list[str], Update]:
-        """Read the best hits at once; where a page cannot be had, the next hit takes its place. Return the evidence.
+        self, hits: list[Hit], state: TaskState, context: StageContext, *, wanted: int, steps: Sequence[Stage]
+    ) -> Update:
+        """Read the best hits at once; where a page cannot be had, the next hit takes its place.
 
         Each failure takes one more hit, so that the same hits are read whatever came first. `steps` are those that are
         reported.
@@ -341,27 +331,28 @@ class Nodes:
         for step in steps:
             await context.emit("progress", {"step": step, "status": "done"})
         pages = [page for branch in read if (page := found[branch.scope]) is not None]
-        evidence = list(dict.fromkeys(id_ for own, _ in pages for id_ in own))
-        return evidence, {
+        evidence = tuple(dict.fromkeys(id_ for own, _ in pages for id_ in own))
+        return {
+            "tasks": (TaskRecord(scope=context.scope, evidence=evidence, after=context.trail.heads),),
             # What a page has for other sections is shared out to them when all are done.
-            "gathered_info": [*evidence, *dict.fromkeys(id_ for _, others in pages for id_ in others)],
+            "gathered_info": (*evidence, *(id_ for _, others in pages for id_ in others)),
             "visited_sources": [canonical_address(hit.address) for hit in hits[: len(read)]],
         }
 
-    async def _read_page(self, hit: Hit, state: State, context: StageContext) -> Page:
-        given = {**state, "hit": hit.to_json()}
+    async def _read_page(self, hit: Hit, state: TaskState, context: StageContext) -> Page:
+        page = PageState(**dict(state), hit=hit)
         try:
-            given |= await self._run(Stage.FETCH, given, context)
-            update = await self._run(Stage.EXTRACT, given, context)
+            page = page.replace(**(await self._run(Stage.FETCH, page, context)))
+            update = await self._run(Stage.EXTRACT, page, context)
         except ModelRefused:
             raise
         except CallFailed as failure:
             await context.lost("page", hit.address, failure)
             # Where a limit forbids one page, it forbids the next.
-            return ([], []) if isinstance(failure, BudgetExceeded) else None
-        found, shared = list(update.get("gathered_info", ())), list(update.get("shared", ()))
-        if "document" in given:
-            document = await context.records.document(given["document"])
+            return ((), ()) if isinstance(failure, BudgetExceeded) else None
+        found: Strings = update.get("gathered_info", ())
+        if page.document:
+            document = await context.records.document(page.document)
             await context.emit(
                 "source",
                 {
@@ -369,68 +360,55 @@ class Nodes:
                     "address": hit.address,
                     "title": document.title,
                     "evidence": len(found),
-                    "section": state["section"]["title"],
+                    "section": state.section.title,
                 },
             )
-        return found, shared
+        return found, update.get("shared", ())
 
-    async def compress(self, state: State, runtime: Context) -> Update:
+    async def compress(self, state: SectionState, runtime: Context) -> Update:
         """Bring a round's evidence together and bound it."""
         context = _round_context(state, runtime, "compress")
-        this_round = (state["number"], state["round"])
-        tasks = [task for task in state.get("tasks", []) if Scope(task["scope"]).section_and_round == this_round]
-        earlier = (task["evidence"] for task in state.get("tasks", []) if task not in tasks)
-        before = {*state.get("evidence", []), *(id_ for ids in earlier for id_ in ids)}
-        found = list(dict.fromkeys(id_ for task in tasks for id_ in task["evidence"]))
-        evidence = list(dict.fromkeys([*state.get("evidence", []), *found]))
-        context.trail.heads = tuple(sorted({key for task in tasks for key in task["after"]})) or tuple(state["after"])
-        update = {"evidence": evidence, "fresh": len(set(found) - before)}
-        update |= await self._in_branch(Stage.COMPRESS, state | {"evidence": evidence}, context)
+        this_round = (state.number, state.round)
+        tasks = [task for task in state.tasks if Scope(task.scope).section_and_round == this_round]
+        before = {*state.evidence, *(id_ for task in state.tasks if task not in tasks for id_ in task.evidence)}
+        found = [id_ for task in tasks for id_ in task.evidence]
+        evidence = merge_unique(state.evidence, found)
+        context.trail.heads = tuple(sorted({key for task in tasks for key in task.after})) or state.after
+        update: Update = {"evidence": evidence, "fresh": len(set(found) - before)}
+        update |= await self._in_branch(Stage.COMPRESS, state.replace(evidence=evidence), context)
         return _handed_on(update, context)
 
-    async def reflect(self, state: State, runtime: Context) -> Update:
+    async def reflect(self, state: SectionState, runtime: Context) -> Update:
         """Judge the section after a round; record what it came to so far."""
         context = _round_context(state, runtime, "reflect")
         judged, _ = await both(self._in_branch(Stage.REFLECT, state, context), _look_for_copies(context))
-        update: Update = {"queries": []} | judged
-        update |= {"grants": state["grants"][1:], "after": context.trail.heads, "iteration_count": state["round"]}
-        update["stop"] = stop_of(state | update, max_rounds=context.request.depth.max_iterations)
+        update: Update = {"queries": ()} | judged | {"grants": state.grants[1:], "iteration_count": state.round}
+        update["stop"] = stop_of(state.replace(**update), context.request.depth)
         if update["stop"] in ("budget", "iterations"):
-            await _note_query_budget(state["section"]["title"], [], context, is_cut_off=True)
-        return _handed_on(update | {"outcomes": [_outcome(state | update)]}, context)
+            await _note_query_budget(state.section.title, [], context, is_cut_off=True)
+        return _with_outcome(state, update, context)
 
     # The ending: what was found is weighed, drawn, written and checked
 
-    def ending(self, stage: Stage) -> Callable[..., Any]:
-        """Return the node of a stage of the ending; where it fails unforeseen, the report is written without."""
-
-        async def node(state: State, runtime: Context) -> Update:
-            context = runtime.context.stage(stage, phase="ending", after=state["after"], is_branch=True)
-            return _handed_on(await self._in_branch(stage, state, context), context)
-
-        return node
-
-    async def chart(self, state: State, runtime: Context) -> Update:
+    async def chart(self, state: DeepResearchState, runtime: Context) -> Update:
         """Plan and draw the figures, while the report is written."""
-        update: Update = await self.ending(Stage.CHART)(state, runtime)
-        return {("after_chart" if key == "after" else key): value for key, value in update.items()}
+        update = await self.whole(Stage.CHART, state, runtime)
+        return update | {"after_chart": update.pop("after")}
 
-    async def write(self, state: State, runtime: Context) -> Update:
+    async def write(self, state: DeepResearchState, runtime: Context) -> Update:
         """Join text and figures to a report."""
-        after = sorted({*state["after"], *state.get("after_chart", [])})
-        update: Update = await self.stage(Stage.WRITE)(state | {"after": after}, runtime)
-        return update
+        after = tuple(sorted({*state.after, *state.after_chart}))
+        return await self.whole(Stage.WRITE, state.replace(after=after), runtime)
 
 
-def _corrected(state: State, correction: Correction, exchange: Exchange) -> Update:
+def _corrected(state: DeepResearchState, correction: Correction, exchange: Exchange) -> Update:
     """Return what intake goes by instead; the text of a correction is an answer like others."""
-    exchanges = [*state.get("exchanges", []), exchange.to_json()]
-    return plain({"exchanges": exchanges, "focus": list(correction.focus) or state.get("focus", [])})
+    return {"exchanges": (*state.exchanges, exchange), "focus": correction.focus or state.focus}
 
 
 async def _pages_wanted(hits: Sequence[Hit], context: StageContext) -> int:
     """Return how many of a query's hits are to be read."""
-    wanted, adapters = context.request.depth.urls_per_query, context.run.adapters
+    wanted, adapters = context.request.depth.urls_per_query, context.adapters
     if wanted and (not adapters.models or await adapters.has_small_folder()):
         # The user's own files cost nothing to read where no model reads them, and little where there are few.
         wanted = max(wanted, sum(hit.engine == CorpusSearch.name for hit in hits))
@@ -440,31 +418,28 @@ async def _pages_wanted(hits: Sequence[Hit], context: StageContext) -> int:
 
 def _part(state: State, context: StageContext) -> str:
     """Return what a reader calls the part of the report that is worked on."""
-    if "section" in state:
-        return str(state["section"]["title"])
-    return words_in(state["language"])(f"stage.{context.scope.stage}")
-
-
-def _task(scope: Scope, hits: Sequence[Hit], evidence: list[str], context: StageContext) -> Update:
-    """Return what a section is told of a task that has read its pages."""
-    return {"tasks": [{"scope": scope, "hits": len(hits), "evidence": evidence, "after": context.trail.heads}]}
-
-
-def _gaps(gaps: Sequence[Gap]) -> Update:
-    return {"gaps": [gap.to_json() for gap in gaps]} if gaps else {}
+    if isinstance(state, SectionState):
+        return state.section.title
+    return words_in(state.language)(f"stage.{context.scope.stage}")
 
 
 def _handed_on(update: Update, context: StageContext) -> Update:
     """Return an update with what was lost on the way, and the calls that later work rests on."""
-    return plain({**update, **_gaps(context.gaps), "after": context.trail.heads})
+    return {**update, "gaps": context.gaps, "after": context.trail.heads}
+
+
+def _with_outcome(state: SectionState, update: Update, context: StageContext) -> Update:
+    """Return the update of a section that has come to something; what it handed on before is not handed on again."""
+    update = _handed_on(update, context)
+    emptied = dict.fromkeys(("outcomes", "tasks", "gaps", "gathered_info"), ())
+    return update | {"outcomes": (state.replace(**(update | emptied)),)}
 
 
 async def _followed(plan: Plan, brief: Brief, request: ResearchRequest, context: StageContext) -> Update:
     """Show a plan that is followed from here on, and allocate its queries."""
     sections = [section.to_json() for section in plan.sections]
     await context.emit("report-plan", {"title": plan.research_title, "goal": plan.goal, "sections": sections})
-    followed = {"plan": plan.to_json(), "brief": brief.to_json(), "sections": sections}
-    return followed | {"grants": grants(plan, request)}
+    return {"plan": plan, "brief": brief, "sections": plan.sections, "grants": grants(plan, request)}
 
 
 async def _focus_wanted(state: State, context: StageContext, *, is_last: bool = False) -> int:
@@ -474,29 +449,29 @@ async def _focus_wanted(state: State, context: StageContext, *, is_last: bool = 
     async def look() -> str:
         if is_last:
             # Where a change came first, this says nothing.
-            await store.put_answer(run, f"focus/{state['focus_followed'] + 1}", [])
+            await store.put_answer(run, f"focus/{state.focus_followed + 1}", [])
         return str(focus_changes(await store.get_answers(run)))
 
     wanted = int(await context.decide("focus", [], look))
-    return wanted if wanted > state["focus_followed"] else 0
+    return wanted if wanted > state.focus_followed else 0
 
 
-def _allocate_unused(outcomes: Sequence[SectionOutcome], depth: Depth, extra: list[list[int]]) -> None:
+def _allocate_unused(outcomes: Sequence[SectionState], depth: Depth, extra: list[list[int]]) -> None:
     """Allocate what sections did not use to those whose evidence is thin, for the rounds that they have left."""
-    unused = sum(max(outcome.granted - outcome.used, 0) for outcome in outcomes)
-    thin = [outcome for outcome in outcomes if outcome.stop == "budget" and outcome.rounds < depth.max_iterations]
+    unused = sum(max(outcome.granted - len(outcome.asked), 0) for outcome in outcomes)
+    thin = [outcome for outcome in outcomes if outcome.stop == "budget" and outcome.round < depth.max_iterations]
     for position, outcome in enumerate(thin):
-        rest = {
-            "max_total_queries": unused // len(thin) + (position < unused % len(thin)),
-            "max_iterations": depth.max_iterations - outcome.rounds,
-            "queries_first_iteration": depth.queries_followup_iteration,
-        }
-        extra[outcome.number - 1] = depth.model_copy(update=rest).rounds()
+        rest = depth.replace(
+            max_total_queries=unused // len(thin) + (position < unused % len(thin)),
+            max_iterations=depth.max_iterations - outcome.round,
+            queries_first_iteration=depth.queries_followup_iteration,
+        )
+        extra[outcome.number - 1] = rest.rounds()
 
 
 async def _look_for_copies(context: StageContext) -> None:
     """Look at what was read so far while a model reflects: it is compared in full when all sections are done."""
-    if context.run.adapters.models:
+    if context.adapters.models:
         await find_copies(context.records)
 
 
@@ -513,18 +488,6 @@ async def _note_query_budget(
         await context.lost("round", section, BudgetExceeded("queries"))
 
 
-def _round_context(state: State, runtime: Context, *path: object) -> StageContext:
-    scope = section_scope(state["number"]).at("round", state["round"], *path)
-    return runtime.context.stage(scope, after=state["after"], is_branch=True)
-
-
-def _outcome(state: State) -> JsonObject:
-    known = {key: state[key] for key in SectionOutcome.model_fields if key in state}
-    own = {
-        "scope": section_scope(state["number"]),
-        "title": state["section"]["title"],
-        "rounds": state["round"],
-        "used": len(state.get("asked", [])),
-        "next_queries": state.get("queries", ()),
-    }
-    return SectionOutcome.from_json(known | own).to_json()
+def _round_context(state: SectionState, runtime: Context, *path: object) -> StageContext:
+    scope = state.scope.at("round", state.round, *path)
+    return runtime.context.stage(scope, after=state.after, is_branch=True)

@@ -1,117 +1,82 @@
-"""What a section's research came to, and the reading of it back from the state."""
+"""What sections know, as reasoners are shown it: one in research, or all that a run has found, without copies."""
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
 
 from deep_research.evidence.passage import Evidence
 from deep_research.in_thread import in_thread
-from deep_research.pipeline.copies import without_copies
-from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.records import RunRecords
+from deep_research.pipeline.state import DeepResearchState, SectionState, Stop
 from deep_research.reasoning.rules.quoting.selection import repeats
-from deep_research.reasoning.values import Brief, Findings, Plan, SectionPlan, SectionWork, Synthesis
-from deep_research.value import Value
+from deep_research.reasoning.values import Findings, SectionWork, Strings, Synthesis
+from deep_research.request import Depth
+from deep_research.sources.origins import OriginText, group_origins
+from deep_research.text.folding import to_simplified
 
-# Why a section is not searched for any further: enough is known, the queries are spent, the rounds are, or the last
-# round brought nothing new, or other focuses are wanted.
-Stop = Literal["", "sufficient", "budget", "iterations", "exhausted", "refocused"]
 # A section that is covered so far is not thin, even where its judge would have liked more.
 THIN = 0.7
 
 
-class SectionOutcome(Value):
-    """A section after its last round; `used` counts its search tasks, `granted` what it was allocated.
-
-    `stop` says why it is not searched for any further.
-    """
-
-    scope: str
-    number: int
-    title: str
-    rounds: int = 0
-    used: int = 0
-    granted: int = 0
-    evidence: tuple[str, ...] = ()
-    synthesis: str = ""
-    coverage: float = 0.0
-    is_sufficient: bool = False
-    stop: Stop = ""
-    open_questions: tuple[str, ...] = ()
-    asked: tuple[str, ...] = ()
-    next_queries: tuple[dict[str, Any], ...] = ()
-    after: tuple[str, ...] = ()
-
-
-def stop_of(state: dict[str, Any], *, max_rounds: int) -> Stop:
+def stop_of(state: SectionState, depth: Depth) -> Stop:
     """Say why a section's loop ends after this round, or "" where it searches again."""
-    if state.get("is_sufficient"):
+    if state.is_sufficient:
         return "sufficient"
-    if state.get("is_all_read") or (state["round"] > 1 and not state["fresh"]):
+    if state.is_all_read or (state.round > 1 and not state.fresh):
         return "exhausted"
-    if any(state["grants"][:1]):
+    if any(state.grants[:1]):
         return ""
-    return "iterations" if state["round"] >= max_rounds else "budget"
+    return "iterations" if state.round >= depth.max_iterations else "budget"
 
 
-def outcomes_of(state: dict[str, Any]) -> list[Any]:
-    """Return what the sections of the plan that is followed came to."""
-    return [each for each in state.get("outcomes", []) if each["number"] > state.get("sections_before", 0)]
-
-
-async def section_work(state: dict[str, Any], records: RunRecords) -> SectionWork:
-    """Return what is known about the section that a section's state describes."""
-    before = state.get("synthesis", "")
-    synthesis = await records.load(Synthesis, before) if before else Synthesis(text="", coverage=0.0)
+async def section_work(state: SectionState, records: RunRecords) -> SectionWork:
+    """Return what is known about a section."""
+    before = await records.load(Synthesis, state.synthesis) if state.synthesis else Synthesis(text="", coverage=0.0)
     return SectionWork(
-        brief=Brief.from_json(state["brief"]),
-        section=SectionPlan.from_json(state["section"]),
-        evidence=tuple(await records.evidence(state.get("evidence", []), section=state["section"]["title"])),
-        synthesis=synthesis.text,
-        coverage=synthesis.coverage,
-        round=state.get("round", 0),
-        queries_left=sum(state.get("grants", [])[1:]),
-        asked=(*state.get("asked", ()), *state.get("elsewhere", ())),
-        failures=tuple(
-            Gap.from_json(gap).in_words for gap in state.get("gaps", ()) if gap["kind"] in ("search", "page")
-        ),
+        brief=state.brief,
+        section=state.section,
+        evidence=tuple(await records.evidence(state.evidence, section=state.section.title)),
+        synthesis=before.text,
+        coverage=before.coverage,
+        round=state.round,
+        queries_left=sum(state.grants[1:]),
+        asked=(*state.asked, *state.elsewhere),
+        failures=tuple(gap.in_words for gap in state.gaps if gap.kind in ("search", "page")),
     )
 
 
-async def findings_from(state: dict[str, Any], records: RunRecords) -> Findings:
+async def findings_from(state: DeepResearchState, records: RunRecords) -> Findings:
     """Return everything that was found, in plan order."""
-    brief, plan = Brief.from_json(state["brief"]), Plan.from_json(state["plan"])
-    outcomes = {outcome["number"]: outcome for outcome in outcomes_of(state)}
+    outcomes = {outcome.number: outcome for outcome in state.followed_outcomes}
     sections = []
-    for number, section in enumerate(plan.sections, start=state.get("sections_before", 0) + 1):
-        outcome = outcomes.get(number, {})
-        known = {
-            "brief": state["brief"],
-            "section": section.to_json(),
-            "evidence": [*outcome.get("evidence", ()), *state.get("shared", {}).get(section.title, [])],
-            "synthesis": outcome.get("synthesis", ""),
-            "round": outcome.get("rounds", 0),
-            "asked": outcome.get("asked", ()),
-        }
+    for number, section in enumerate(state.plan.sections, start=state.sections_before + 1):
+        outcome = outcomes.get(number, SectionState())
+        known = SectionState(
+            brief=state.brief,
+            section=section,
+            evidence=(*outcome.evidence, *state.shared.get(section.title, ())),
+            synthesis=outcome.synthesis,
+            round=outcome.round,
+            asked=outcome.asked,
+        )
         work = await section_work(known, records)
-        own = without_copies(work.evidence, state.get("copies", {}))
-        sections.append(work.model_copy(update={"evidence": tuple(own)}))
-    return Findings(brief=brief, plan=plan, sections=tuple(sections))
+        own = without_copies(work.evidence, state.copies)
+        sections.append(work.replace(evidence=tuple(own)))
+    return Findings(brief=state.brief, plan=state.plan, sections=tuple(sections))
 
 
-async def share_out(state: dict[str, Any], records: RunRecords, *, has_writer: bool) -> dict[str, list[str]]:
+async def share_out(state: DeepResearchState, records: RunRecords, *, has_writer: bool) -> dict[str, Strings]:
     """Return for each section what pages read for others have for it, the best first, as far as there is room.
 
     Who writes the report chooses among all of it.
     """
-    plain = {**state, "shared": {}, "copies": {}}
-    shared: dict[str, list[str]] = {}
-    for work in (await findings_from(plain, records)).sections:
+    before = state.replace(shared={}, copies={})
+    shared: dict[str, Strings] = {}
+    for work in (await findings_from(before, records)).sections:
         known, title = {piece.id for piece in work.evidence}, work.section.title
-        others = [id_ for id_ in state.get("gathered_info", []) if id_ not in known]
+        others = [id_ for id_ in state.gathered_info if id_ not in known]
         found = await records.evidence(others, section=title)
         fitting = sorted((piece for piece in found if piece.section == title), key=lambda one: (-one.score, one.id))
         chosen = fitting if has_writer else await in_thread(_new_to, work.evidence, fitting, room=work.brief.room)
-        shared[title] = [piece.id for piece in chosen]
+        shared[title] = tuple(piece.id for piece in chosen)
     return shared
 
 
@@ -125,7 +90,7 @@ def _new_to(known: Sequence[Evidence], offered: Sequence[Evidence], *, room: int
     return chosen
 
 
-def unanswered(outcomes: list[Any], findings: Findings) -> list[str]:
+def unanswered(outcomes: Sequence[SectionState], findings: Findings) -> list[str]:
     """Return what the sections left open, in plan order, each question once.
 
     A section that found nothing by itself but was given something by others has not said what is open.
@@ -134,7 +99,42 @@ def unanswered(outcomes: list[Any], findings: Findings) -> list[str]:
     left = [
         question
         for outcome in outcomes
-        if not outcome["is_sufficient"] and (outcome["evidence"] or outcome["title"] not in given)
-        for question in outcome["open_questions"]
+        if not outcome.is_sufficient and (outcome.evidence or outcome.section.title not in given)
+        for question in outcome.open_questions
     ]
     return list(dict.fromkeys(left))
+
+
+# Copies of one text on several sites are one origin: what they share is cited once, from the one that stands first.
+
+
+async def find_copies(records: RunRecords) -> dict[str, str]:
+    """Return each page of the web that repeats another, with the one that it repeats, over all that the run has read.
+
+    Of a user's own documents, the index keeps copies apart already.
+    """
+    texts: dict[str, OriginText] = {}
+    for address, document in (await records.store.list_addresses(records.run)).items():
+        if document not in texts and address.startswith(("http://", "https://")):
+            read = await records.document(document)
+            texts[document] = OriginText(text=read.text, published=read.published, address=address)
+    leaders = await in_thread(group_origins, texts) if len(texts) > 1 else {}
+    return {copy: original for copy, original in leaders.items() if copy != original}
+
+
+def without_copies(evidence: Sequence[Evidence], copies: Mapping[str, str]) -> list[Evidence]:
+    """Return the evidence without what copies repeat: of one origin each text stays once, the original's own first."""
+    if not copies:
+        return list(evidence)
+    told: dict[str, str] = {}
+    kept = set()
+    for piece in sorted(evidence, key=lambda piece: piece.document in copies):
+        origin, text = copies.get(piece.document, piece.document), _bare(piece.quote)
+        if origin == piece.document or text not in told.get(origin, ""):
+            told[origin] = f"{told.get(origin, '')}\n{text}"
+            kept.add(piece.id)
+    return [piece for piece in evidence if piece.id in kept]
+
+
+def _bare(text: str) -> str:
+    return "".join(to_simplified(text).split())

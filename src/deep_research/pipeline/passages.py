@@ -10,7 +10,6 @@ from deep_research.readers import place_of
 from deep_research.reasoning.rules.quoting.units import headings_above, units_of
 from deep_research.reasoning.values import Context, Findings
 from deep_research.report.edition import CitedPassage
-from deep_research.request import Language
 from deep_research.sources.document import Document
 from deep_research.text.tables import find_tables
 
@@ -20,11 +19,11 @@ _MAX_ROWS = 500
 _NEAR_CHARS = 400
 
 
-async def contexts_of(evidence: Sequence[Evidence], language: Language, records: RunRecords) -> dict[str, Context]:
+async def contexts_of(findings: Findings, records: RunRecords) -> dict[str, Context]:
     """Return where each piece of evidence stands, by its id."""
-    words, addresses = words_in(language), await records.documents()
+    words, addresses = words_in(findings.brief.language), await records.documents()
     found = {}
-    for piece in {piece.id: piece for piece in evidence}.values():
+    for piece in findings.evidence:
         document = await records.document(piece.document)
         place = place_of(document.places, piece.start, piece.end, text=document.text)
         found[piece.id] = Context(
@@ -73,8 +72,8 @@ async def whole_tables(findings: Findings, records: RunRecords) -> Findings:
         for found in tables.values():
             document = await records.document(found[0].document)
             kept += await in_thread(_rows_of_table, document, found)
-        sections.append(work.model_copy(update={"evidence": tuple(kept)}))
-    return findings.model_copy(update={"sections": tuple(sections)})
+        sections.append(work.replace(evidence=tuple(kept)))
+    return findings.replace(sections=tuple(sections))
 
 
 def _rows_of_table(document: Document, found: Sequence[Evidence]) -> list[Evidence]:
@@ -89,5 +88,5 @@ def _rows_of_table(document: Document, found: Sequence[Evidence]) -> list[Eviden
             row = evidence_from(
                 passage, text=document.text, finding=unit.text, section=found[0].section, header=found[0].header
             )
-            rows.append(row.model_copy(update={"score": scores.get(row.id, 0.0)}))
+            rows.append(row.replace(score=scores.get(row.id, 0.0)))
     return rows

@@ -41,18 +41,16 @@ def require_done(row: RunRow) -> None:
 
 async def copy_run(row: RunRow, store: Store, to: Store, *, logs: Path) -> RunRow:
     """Put into another store what a run was told, with what it read, as if it had not begun; return its row there."""
-    begun = row.model_copy(
-        update={
-            "status": "created",
-            "folder": str(folder_of(logs, row.id, row.created_at)),
-            "epoch": 0,
-            "owner": None,
-            "cancel_requested": False,
-            "active_s": 0.0,
-            "pending": None,
-            "result": None,
-            "error": None,
-        }
+    begun = row.replace(
+        status="created",
+        folder=str(folder_of(logs, row.id, row.created_at)),
+        epoch=0,
+        owner=None,
+        cancel_requested=False,
+        active_s=0.0,
+        pending=None,
+        result=None,
+        error=None,
     )
     await to.create_run(begun)
     for scope, answer in (await store.get_answers(row.id)).items():

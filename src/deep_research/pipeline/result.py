@@ -1,13 +1,14 @@
 """What a run came to, as its store keeps it. Loads no graph."""
 
 from pathlib import Path
+from typing import Any, cast
 
 from deep_research.errors import UsageError
 from deep_research.export.contents import Contents
 from deep_research.report.edition import Edition
 from deep_research.report.figure import Image
 from deep_research.store.port import RunRow, Store
-from deep_research.value import Value, json_of
+from deep_research.value import JsonObject, Value, json_of
 
 
 class Result(Value):
@@ -38,47 +39,56 @@ class Result(Value):
 
 async def result_of(row: RunRow, store: Store) -> Result:
     """Return the report of a run that is done."""
+    result = kept_of(row)
+    wanted = ("title", "learnings", "sources", "is_verified", "is_searched")
+    # A run of an earlier version does not say whether it was searched.
+    kept = {key: result[key] for key in wanted if key in result}
+    # Before sources were looked through for pictures, the paths of the figures were kept alone.
+    images = result["images"] if isinstance(result["images"], list) else []
+    known = (Image.from_json({"address": image} if isinstance(image, str) else image) for image in images)
+    return Result(
+        **cast("dict[str, Any]", kept),
+        images=tuple(_found(image, row.folder) for image in known),
+        final_report=(await store.get_blob(str(result["report"]))).decode(),
+        run=row.id,
+        folder=row.folder,
+    )
+
+
+def kept_of(row: RunRow) -> JsonObject:
+    """Return what a run's row keeps of its report; raise `UsageError` where it has none."""
     if row.result is None:
         raise UsageError(f"Run {row.id} has no report; it is {row.status}.")
-    text = (await store.get_blob(str(row.result["report"]))).decode()
-    wanted = ("title", "learnings", "sources", "images", "is_verified", "is_searched")
-    # A run of an earlier version does not say whether it was searched.
-    kept = {key: row.result[key] for key in wanted if key in row.result}
-    # Before sources were looked through for pictures, the paths of the figures were kept alone.
-    images = kept["images"] if isinstance(kept["images"], list) else []
-    known = (Image.from_json({"address": image} if isinstance(image, str) else image) for image in images)
-    kept["images"] = [_found(image, row.folder).to_json() for image in known]
-    return Result.from_json({**kept, "final_report": text, "run": row.id, "folder": row.folder})
+    return row.result
 
 
 def _found(image: Image, folder: str) -> Image:
     """Return a picture with its path where it is one of the run's figures, which may lie in another folder by now."""
     if image.source:
         return image
-    return image.model_copy(update={"address": str(Path(folder, *Path(image.address).parts[-2:]))})
+    return image.replace(address=str(Path(folder, *Path(image.address).parts[-2:])))
 
 
 async def edition_of(row: RunRow, store: Store) -> Edition:
     """Return the parts of a run's report."""
-    if row.result is None:
-        raise UsageError(f"Run {row.id} has no report; it is {row.status}.")
-    if "edition" not in row.result:
+    result = kept_of(row)
+    if "edition" not in result:
         raise UsageError(f"Run {row.id} was made by an earlier version, which kept its report as Markdown only.")
-    return Edition.from_json(json_of(await store.get_blob(str(row.result["edition"]))))
+    return Edition.from_json(json_of(await store.get_blob(str(result["edition"]))))
 
 
 async def contents_of(row: RunRow, store: Store, *, with_sources: bool = False) -> Contents:
     """Return the report of a run that is done, in parts; with its cited sources where they are asked for."""
     edition = await edition_of(row, store)
-    assert row.result is not None, "checked above"
+    result = kept_of(row)
     ids = {id_ for caption in edition.captions for id_ in (caption.figure.png, caption.figure.svg) if id_}
     cited = edition.citations.cited if with_sources else ()
     documents = [await store.get_document(source.document) for source in cited]
     return Contents(
         edition=edition,
         pictures={id_: await store.get_blob(id_) for id_ in sorted(ids)},
-        markdown=(await store.get_blob(str(row.result["report"]))).decode(),
-        is_verified=bool(row.result["is_verified"]),
+        markdown=(await store.get_blob(str(result["report"]))).decode(),
+        is_verified=bool(result["is_verified"]),
         folder=row.folder,
         documents=documents,
         snapshots={each.snapshot: await store.get_blob(each.snapshot) for each in documents},

@@ -29,14 +29,13 @@ from deep_research.export.contents import Contents
 from deep_research.in_thread import in_thread
 from deep_research.masking import masked
 from deep_research.messages.language import report_language
-from deep_research.messages.words import words_in
 from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.budget import BudgetLedger
 from deep_research.pipeline.clock import Clock, Stopwatch
 from deep_research.pipeline.context import RunContext
-from deep_research.pipeline.control import answer_run, cancel_run, is_answered
+from deep_research.pipeline.control import answer_run, cancel_run, is_answered, words_of
 from deep_research.pipeline.earlier import request_following
-from deep_research.pipeline.fan_out import out_of_files
+from deep_research.pipeline.fan_out import out_of_files, told_of
 from deep_research.pipeline.folder import RunFolder, folder_of, with_files
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.graph import build_graph, recursion_limit
@@ -75,7 +74,7 @@ async def retry_with_backoff(
     for retry in range(1, MAX_RETRIES + 1):
         try:
             return await work()
-        except Exception as exc:
+        except (DeepResearchError, TimeoutError, ConnectionError) as exc:
             if not ErrorClassifier.classify(exc).is_retryable:
                 raise
             await on_retry(exc, retry)
@@ -113,8 +112,8 @@ class AgentRuntime:
     def __init__(
         self, adapters: Adapters, *, machine: StateMachine | None = None, wiring: str = "", code_version: str = ""
     ) -> None:
-        self._adapters = adapters
-        self._machine = machine or StateMachine()
+        self.adapters = adapters
+        self.machine = machine or StateMachine()
         self._wiring = wiring
         self._code_version = code_version
         self._sessions: set[_Session] = set()
@@ -124,7 +123,7 @@ class AgentRuntime:
     @asynccontextmanager
     async def store(self) -> AsyncIterator[Store]:
         """Lend the store; all runs of this process share one, so that what they write at once is one wait."""
-        store = self._open = self._open or self._adapters.open_store()
+        store = self._open = self._open or self.adapters.open_store()
         self._borrowers += 1
         try:
             yield store
@@ -139,8 +138,8 @@ class AgentRuntime:
 
         A limit in money needs models whose price is known; what a model that searches by itself costs is not.
         """
-        unpriced = dict.fromkeys(name for model in self._adapters.models for name in model.unpriced)
-        unpriced |= dict.fromkeys(spec.name for spec in self._adapters.specs.values() if spec.is_model_search)
+        unpriced = dict.fromkeys(name for model in self.adapters.models for name in model.unpriced)
+        unpriced |= dict.fromkeys(spec.name for spec in self.adapters.specs.values() if spec.is_model_search)
         if request.budget.usd is not None and unpriced:
             raise ConfigurationError().with_message("fault.no_price", models=", ".join(unpriced))
         if request.follow:
@@ -148,7 +147,7 @@ class AgentRuntime:
                 request = request_following(request, await store.get_run(request.follow))
         elif request.add:
             raise UsageError().with_message("fault.add_alone")
-        now, run = self._adapters.clock.now(), run or self._adapters.new_id()
+        now, run = self.adapters.clock.now(), run or self.adapters.new_id()
         row = RunRow(
             id=run,
             created_at=now,
@@ -156,7 +155,7 @@ class AgentRuntime:
             status="created",
             request=request,
             wiring=self._wiring,
-            folder=str(folder_of(self._adapters.logs, run, now)),
+            folder=str(folder_of(self.adapters.logs, run, now)),
             code_version=self._code_version,
             user=user,
         )
@@ -195,7 +194,7 @@ class AgentRuntime:
         """Cancel a run, or ask the process that holds it to stop."""
         async with self.store() as store:
             row = await store.get_run(run)
-            return await cancel_run(store, row, clock=self._adapters.clock, lease_s=self._adapters.lease_s)
+            return await cancel_run(store, row, clock=self.adapters.clock, lease_s=self.adapters.lease_s)
 
     def interrupt(self, reason: StopRun | None = None) -> None:
         """Stop all runs of this runtime cleanly: no new call begins, calls in flight are kept."""
@@ -211,21 +210,21 @@ class AgentRuntime:
                 retry = retry or row.retry_requested
                 if not retry and not await _needs_work(store, row):
                     return row
-                claim = await store.claim(row.id, current_owner(), lease_s=self._adapters.lease_s, seen_epoch=row.epoch)
+                claim = await store.claim(row.id, current_owner(), lease_s=self.adapters.lease_s, seen_epoch=row.epoch)
                 try:
                     if retry:
                         await store.raise_attempt(claim)
                     row = await store.get_run(row.id)
                     context, stopwatch = await self._context(store, row, claim, on_event, on_live)
                 except DeepResearchError as exc:
-                    await _leave(StreamingManager(store=store, claim=claim, clock=self._adapters.clock), exc)
+                    await _leave(StreamingManager(store=store, claim=claim, clock=self.adapters.clock), exc)
                     raise
                 session.journal = context.journal
                 loop = asyncio.get_running_loop()
                 with Heartbeat(
-                    self._adapters.open_store,
+                    self.adapters.open_store,
                     claim,
-                    self._adapters.heartbeat_s,
+                    self.adapters.heartbeat_s,
                     stopwatch,
                     on_stop=lambda reason: loop.call_soon_threadsafe(session.stop, reason),
                 ):
@@ -236,14 +235,14 @@ class AgentRuntime:
     async def _context(
         self, store: Store, row: RunRow, claim: Claim, on_event: OnEvent | None, on_live: OnLive | None
     ) -> tuple[RunContext, Stopwatch]:
-        clock = self._adapters.clock
+        clock = self.adapters.clock
         stopwatch = Stopwatch(clock, before_s=row.active_s)
         spent = spent_so_far(await store.list_calls(row.id))
         ledger = BudgetLedger(row.request.budget, spent, active_s=stopwatch.active_s)
         context = RunContext(
             row=row,
             claim=claim,
-            adapters=self._adapters,
+            adapters=self.adapters,
             store=store,
             journal=Journal(
                 store=store,
@@ -251,8 +250,8 @@ class AgentRuntime:
                 ledger=ledger,
                 clock=clock,
                 code_version=self._code_version,
-                is_closed=self._adapters.is_replay,
-                observers=self._adapters.observers,
+                is_closed=self.adapters.is_replay,
+                observers=self.adapters.observers,
             ),
             streaming=StreamingManager(
                 store=store,
@@ -272,21 +271,21 @@ class AgentRuntime:
         emit = Emitter(context.streaming, f"epoch/{context.claim.epoch}")
         try:
             await emit("run-status", {"status": "running"})
-            if self._adapters.specs:
+            if self.adapters.specs:
                 # What reads pages takes a moment to load; meanwhile the first answers of a model are awaited.
                 warming = asyncio.ensure_future(in_thread(warm_up))
                 warming.add_done_callback(lambda done: done.cancelled() or done.exception())
             skipped = await self._refresh_index(context)
             given = await _initial_state(context, skipped)
             work = Work("run", "", context.row.id)
-            with working_for(context.journal), watched(self._adapters.observers, work):
+            with working_for(context.journal), watched(self.adapters.observers, work):
                 end = await self._run_graph(session, context, given)
             await context.streaming.finish(**end._asdict())
             return await context.store.get_run(context.row.id)
         except asyncio.CancelledError:
             await _leave(context.streaming, RunInterrupted())
             raise
-        except Exception as exc:
+        except Exception as exc:  # Every run is left in a known state, and whatever ended it is raised again.
             stop = None if isinstance(exc, StopRun) else out_of_files(exc)
             if taken := exc if isinstance(exc, RunTaken) else await _leave(context.streaming, stop or exc):
                 raise taken from None
@@ -319,14 +318,13 @@ class AgentRuntime:
 
     async def _refresh_index(self, context: RunContext) -> list[Gap]:
         """Bring the documents' index up to date; what cannot be read is reported, and named in the report's limits."""
-        if self._adapters.corpus is None or self._adapters.is_replay:
+        if self.adapters.corpus is None or self.adapters.is_replay:
             return []
         emit = Emitter(context.streaming, "index")
         await emit("progress", {"step": "index", "status": "started"})
-        survey = await self._adapters.corpus.refresh()
+        survey = await self.adapters.corpus.refresh()
         require_documents(survey, Path(context.row.request.docs))
-        request = context.row.request
-        words = words_in(report_language(request.question, request.language))
+        words = words_of(context.row)
         # A reader says in English what is wrong with a file.
         skipped = [
             Gap(
@@ -355,7 +353,7 @@ class AgentRuntime:
             category = ErrorClassifier.classify(exc)
             message = masked(str(exc))
             await emit("error", {"message": message, "category": category, "retry_count": retry, "step": "workflow"})
-            if self._adapters.is_replay:
+            if self.adapters.is_replay:
                 # What was tried again is superseded: what fails here failed in the run's last try.
                 retry = MAX_RETRIES
             elif isinstance(exc, CallFailed) and exc.call_key:
@@ -363,15 +361,15 @@ class AgentRuntime:
             if retry == MAX_RETRIES:
                 context.last_try.set()
 
-        return await retry_with_backoff(drive, clock=self._adapters.clock, on_retry=on_retry)
+        return await retry_with_backoff(drive, clock=self.adapters.clock, on_retry=on_retry)
 
     async def _invoke(self, context: RunContext, given: DeepResearchState) -> _End:
         from langsmith import tracing_context
 
-        graph = build_graph(self._machine)
+        graph = build_graph(self.machine)
         config = RunnableConfig(recursion_limit=recursion_limit(context.row.request.depth))
         # Private by default: what the environment says about LangSmith does not count, only our own setting.
-        with tracing_context(enabled=self._adapters.tracing):
+        with tracing_context(enabled=self.adapters.tracing):
             result = await graph.ainvoke(given, config, context=context)
         if questions := result.get("__interrupt__"):
             return _End("waiting", pending=questions[0].value)
@@ -389,8 +387,7 @@ async def _leave(streaming: StreamingManager, exc: Exception) -> RunTaken | None
     status: RunStatus = "failed"
     if isinstance(exc, StopRun):
         status = "cancelled" if isinstance(exc, RunCancelled) else "interrupted"
-    detail = masked(str(exc)) if isinstance(exc, DeepResearchError) else f"unexpected {type(exc).__name__}"
-    error: JsonObject = {"name": type(exc).__name__, "detail": detail, "category": ErrorClassifier.classify(exc)}
+    error: JsonObject = {"name": type(exc).__name__, "detail": told_of(exc), "category": ErrorClassifier.classify(exc)}
     try:
         await streaming.finish(status, error=error)
     except RunTaken as taken:
@@ -418,29 +415,21 @@ async def _initial_state(context: RunContext, skipped: list[Gap]) -> DeepResearc
     gaps = (
         await kept_look("skipped", [row.attempt], look, TypeAdapter(list[Gap]), context.journal) if request.docs else []
     )
-    return {
-        "original_query": request.question,
-        "language": report_language(request.question, request.language),
-        "max_iterations": request.depth.max_iterations,
-        "is_clarified": False,
-        "focus_followed": 0,
-        "sections_before": 0,
-        "gathered_info": [],
-        "visited_sources": [],
-        "gaps": [gap.to_json() for gap in gaps],
-        "after": [],
-    }
+    return DeepResearchState(
+        original_query=request.question,
+        language=report_language(request.question, request.language),
+        max_iterations=request.depth.max_iterations,
+        gaps=tuple(gaps),
+    )
 
 
-class DeepResearchProcessor:
+class DeepResearchProcessor(AgentRuntime):
     """Composes planner, executor, analyzer, computation, reporter and streaming; holds nothing about a run."""
 
-    def __init__(
-        self, adapters: Adapters, *, machine: StateMachine | None = None, wiring: str = "", code_version: str = ""
-    ) -> None:
-        self.adapters = adapters
-        self.machine = machine or StateMachine()
-        self.runtime = AgentRuntime(adapters, machine=self.machine, wiring=wiring, code_version=code_version)
+    @property
+    def runtime(self) -> AgentRuntime:
+        """Return what creates runs and drives them."""
+        return self
 
     async def process(
         self,
@@ -451,20 +440,20 @@ class DeepResearchProcessor:
         on_question: OnQuestion | None = None,
     ) -> RunRow:
         """Start a run and stay with it until it is done or waits for an answer."""
-        row = await self.runtime.create(request)
-        return await self.runtime.resume(row.id, on_event=on_event, on_live=on_live, on_question=on_question)
+        row = await self.create(request)
+        return await self.resume(row.id, on_event=on_event, on_live=on_live, on_question=on_question)
 
     async def with_files(self, row: RunRow) -> RunRow:
         """Return a run whose folder is on this host."""
-        async with self.runtime.store() as store:
+        async with self.store() as store:
             return await with_files(row, store, self.adapters.logs)
 
     async def contents(self, row: RunRow, *, with_sources: bool = False) -> Contents:
         """Return the report of a run that is done in parts, for an export."""
-        async with self.runtime.store() as store:
+        async with self.store() as store:
             return await contents_of(row, store, with_sources=with_sources)
 
     async def result(self, row: RunRow) -> Result:
         """Return the report of a run that is done."""
-        async with self.runtime.store() as store:
+        async with self.store() as store:
             return await result_of(row, store)

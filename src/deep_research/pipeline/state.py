@@ -1,27 +1,50 @@
-"""The state of a run: ids, counters and short text as plain JSON; documents, evidence and drafts lie in the store."""
+"""The state of a run: frozen values, ids, counters and short text; documents, evidence and drafts lie in the store."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, TypedDict, cast
+from typing import Annotated, Any, Literal, Protocol, TypeVar
+
+from pydantic import ConfigDict, Field, StrictStr
 
 from deep_research.pipeline.context import StageContext
+from deep_research.pipeline.gap import Gap
+from deep_research.pipeline.scope import Scope, section_scope
+from deep_research.reasoning.values import Assessment, Brief, Exchange, Plan, SectionPlan, Strings
+from deep_research.request import Language
+from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.store.port import RunRow
-from deep_research.value import JsonObject, canonical_json, json_of
+from deep_research.value import Value
+
+# Why a section is not searched for any further: enough is known, the queries are spent, the rounds are, or the last
+# round brought nothing new, or other focuses are wanted.
+Stop = Literal["", "sufficient", "budget", "iterations", "exhausted", "refocused"]
+# Under which a value lies in the store.
+ContentId = StrictStr
 
 
-def merge_unique(known: list[str], new: list[str]) -> list[str]:
+class _Placed(Protocol):
+    @property
+    def scope(self) -> str: ...
+
+
+Record = TypeVar("Record", bound=_Placed)
+
+
+def merge_unique(known: Sequence[str], new: Sequence[str]) -> Strings:
     """Add what is new, in order."""
-    return list(dict.fromkeys([*known, *new]))
+    return tuple(dict.fromkeys([*known, *new]))
 
 
-def merge_by_scope(known: list[JsonObject], new: list[JsonObject]) -> list[JsonObject]:
+def merge_by_scope(known: Sequence[Record], new: Sequence[Record]) -> tuple[Record, ...]:
     """Keep the newest record of each scope, sorted by scope, whatever arrived first."""
     merged = {_natural(record): record for record in [*known, *new]}
-    return [merged[key] for key in sorted(merged)]
+    return tuple(merged[key] for key in sorted(merged))
 
 
-def _natural(record: JsonObject) -> tuple[tuple[int, int | str], ...]:
-    parts = f"{record['scope']}/{record.get('kind', '')}/{record.get('subject', '')}".split("/")
+def _natural(record: _Placed) -> tuple[tuple[int, int | str], ...]:
+    lost = (record.kind, record.subject) if isinstance(record, Gap) else ("", "")
+    parts = "/".join((record.scope, *lost)).split("/")
     return tuple((0, int(part)) if part.isascii() and part.isdigit() else (1, part) for part in parts)
 
 
@@ -30,147 +53,165 @@ def highest(known: int, new: int) -> int:
     return max(known, new)
 
 
-# Branches write to these fields at once.
-Unique = Annotated[list[str], merge_unique]
-ByScope = Annotated[list[JsonObject], merge_by_scope]
-Highest = Annotated[int, highest]
+# Branches write to fields with such a function at once.
+Unique = Annotated[Strings, merge_unique]
 
 
-class SectionOutput(TypedDict, total=False):
-    """What a section hands to the run."""
-
-    outcomes: ByScope
-    gathered_info: Unique
-    visited_sources: Unique
-    iteration_count: Highest
-    gaps: ByScope
+Gaps = Annotated[tuple[Gap, ...], merge_by_scope]
+_NO_BRIEF = Brief(question="", original="", language="en")
 
 
-class DeepResearchState(SectionOutput, total=False):
-    """A run's state; `gathered_info` holds evidence ids, `final_report` a content id."""
+class TaskRecord(Value):
+    """What a section is told of a search task that has read its pages."""
 
-    original_query: str
-    clarified_query: str
-    is_clarified: bool
-    pending_question: str
-    sections: list[JsonObject]
-    max_iterations: int
-    is_sufficient: bool
-    current_queries: list[str]
-    final_report: str
-
-    language: str
-    # What is known of the run that this one follows.
-    earlier: str
-    intake_round: int
-    assessment: JsonObject
-    exchanges: list[JsonObject]
-    # What the user gave while the run waited, instead of the focuses asked for first.
-    focus: list[str]
-    # Of the changes of the focus while the run works, the last that is wanted and the last that is followed, and how
-    # many sections earlier plans had.
-    focus_wanted: int
-    focus_followed: int
-    sections_before: int
-    # How many answers to plans were used, and whether the last one corrected the question.
-    confirmations: int
-    is_corrected: bool
-    known_terms: list[str]
-    unknown_terms: list[str]
-    brief: JsonObject
-    plan: JsonObject
-    # What was searched for before the plan was made, and the hits.
-    scouted: dict[str, str]
-    # How often queries were allocated to the sections.
-    dealt: int
-    grants: list[list[int]]
-    copies: dict[str, str]
-    shared: dict[str, list[str]]
-    after: list[str]
-    analysis: str
-    figures: list[str]
-    # Charts are drawn while the report is written.
-    after_chart: list[str]
-    draft: str
-    checked: str
-    is_verified: bool
+    scope: str
+    evidence: Strings
+    after: Strings
 
 
-class TextOutput(TypedDict, total=False):
-    """What writing and checking the text changes: the figures are drawn meanwhile."""
+class _State(Value):
+    """A part of the state; an override may return more than it has a place for."""
 
-    draft: str
-    after: list[str]
-    gaps: ByScope
+    model_config = ConfigDict(extra="ignore")
 
-
-class SectionState(SectionOutput, total=False):
-    """One section in research; `round` is the last one begun, `grants` are the queries each round may still use.
-
-    In round 0 of a follow-up the documents of the run before it are asked.
-
-    `elsewhere` are the queries that the plan has for other sections.
-    """
-
-    number: int
-    focus_followed: int
-    section: JsonObject
-    outline: list[str]
-    domains: list[str]
-    scouted: dict[str, str]
-    earlier: str
-    brief: JsonObject
-    round: int
-    grants: list[int]
-    granted: int
-    queries: list[JsonObject]
-    asked: list[str]
-    elsewhere: list[str]
-    tasks: ByScope
-    evidence: list[str]
-    fresh: int
-    synthesis: str
-    coverage: float
-    is_sufficient: bool
-    is_all_read: bool
-    stop: str
-    open_questions: list[str]
-    after: list[str]
+    gathered_info: Unique = ()
+    visited_sources: Unique = ()
+    gaps: Gaps = ()
 
 
-class TaskOutput(TypedDict, total=False):
+class TaskOutput(_State):
     """What a search task hands to its section."""
 
-    tasks: ByScope
-    gathered_info: Unique
-    visited_sources: Unique
-    gaps: ByScope
+    tasks: Annotated[tuple[TaskRecord, ...], merge_by_scope] = ()
 
 
-class TaskState(TaskOutput, total=False):
+class SectionOutput(_State):
+    """What a section hands to the run: among others itself, as it is after its last round."""
+
+    outcomes: Annotated[tuple["SectionState", ...], merge_by_scope] = ()
+    iteration_count: Annotated[int, highest] = 0
+
+
+class SectionState(SectionOutput, TaskOutput):
+    """One section in research; `round` is the last one begun, `grants` are the queries each round may still use, and
+    `granted` is what it was allocated.
+
+    In round 0 of a follow-up the documents of the run before it are asked (`is_reread`). `elsewhere` are the queries
+    that the plan has for other sections. `stop` says why it is not searched for any further.
+    """
+
+    number: int = 0
+    focus_followed: int = 0
+    section: SectionPlan = SectionPlan(title="")
+    outline: Strings = ()
+    domains: Strings = ()
+    scouted: dict[str, ContentId] = Field(default_factory=dict)
+    earlier: ContentId = ""
+    is_reread: bool = False
+    brief: Brief = _NO_BRIEF
+    round: int = 0
+    grants: tuple[int, ...] = ()
+    granted: int = 0
+    queries: tuple[SearchQuery, ...] = ()
+    asked: Strings = ()
+    elsewhere: Strings = ()
+    evidence: Strings = ()
+    fresh: int = 1
+    synthesis: ContentId = ""
+    coverage: float = 0.0
+    is_sufficient: bool = False
+    is_all_read: bool = False
+    stop: Stop = ""
+    open_questions: Strings = ()
+    after: Strings = ()
+
+    @property
+    def scope(self) -> Scope:
+        """Return the place of the section in the run."""
+        return section_scope(self.number)
+
+
+class TaskState(SectionState):
     """One search task of one round of one section."""
 
-    number: int
-    round: int
-    task: int
-    scouted: dict[str, str]
-    earlier: str
-    section: JsonObject
-    outline: list[str]
-    brief: JsonObject
-    query: JsonObject
-    seen: list[str]
-    hits: str
-    after: list[str]
+    task: int = 0
+    query: SearchQuery = SearchQuery(query="")
+    hits: ContentId = ""
 
 
-# What a node returns: a partial state of any of the three kinds. LangGraph takes a plain dict.
+class PageState(TaskState):
+    """One page of a search task; `shared` is the evidence that it has for other sections."""
+
+    hit: Hit
+    document: str = ""
+    shared: Strings = ()
+
+
+class TextOutput(Value):
+    """What writing and checking the text changes: the figures are drawn meanwhile."""
+
+    draft: ContentId = ""
+    after: Strings = ()
+    gaps: Gaps = ()
+
+
+class DeepResearchState(SectionOutput):
+    """A run's state; `gathered_info` holds evidence ids, `final_report` a content id."""
+
+    original_query: str = ""
+    clarified_query: str = ""
+    is_clarified: bool = False
+    pending_question: str = ""
+    sections: tuple[SectionPlan, ...] = ()
+    max_iterations: int = 0
+    is_sufficient: bool = False
+    current_queries: Strings = ()
+    final_report: ContentId = ""
+
+    language: Language = "en"
+    # What is known of the run that this one follows.
+    earlier: ContentId = ""
+    intake_round: int = 0
+    assessment: Assessment = Assessment(next_action="START_RESEARCH", confidence=0.0)
+    exchanges: tuple[Exchange, ...] = ()
+    # What the user gave while the run waited, instead of the focuses asked for first.
+    focus: Strings = ()
+    # Of the changes of the focus while the run works, the last that is wanted and the last that is followed, and how
+    # many sections earlier plans had.
+    focus_wanted: int = 0
+    focus_followed: int = 0
+    sections_before: int = 0
+    # How many answers to plans were used, and whether the last one corrected the question.
+    confirmations: int = 0
+    is_corrected: bool = False
+    known_terms: Strings = ()
+    unknown_terms: Strings = ()
+    brief: Brief = _NO_BRIEF
+    plan: Plan = Plan(research_title="", sections=())
+    # What was searched for before the plan was made, and the hits.
+    scouted: dict[str, ContentId] = Field(default_factory=dict)
+    # How often queries were allocated to the sections.
+    dealt: int = 0
+    grants: tuple[tuple[int, ...], ...] = ()
+    copies: dict[str, str] = Field(default_factory=dict)
+    shared: dict[str, Strings] = Field(default_factory=dict)
+    after: Strings = ()
+    analysis: ContentId = ""
+    figures: tuple[ContentId, ...] = ()
+    # Charts are drawn while the report is written.
+    after_chart: Strings = ()
+    draft: ContentId = ""
+    checked: ContentId = ""
+    is_verified: bool = False
+
+    @property
+    def followed_outcomes(self) -> list[SectionState]:
+        """Return what the sections of the plan that is followed came to."""
+        return [each for each in self.outcomes if each.number > self.sections_before]
+
+
+# What a node returns: a part of its state. LangGraph takes a plain dict.
 Update = dict[str, Any]
-
-
-def plain(update: object) -> Update:
-    """Return the update as it will look after a reload, or fail now with `TypeError` if it is not plain JSON."""
-    return cast("Update", json_of(canonical_json(update)))
 
 
 class Stage(StrEnum):
@@ -192,10 +233,6 @@ class Stage(StrEnum):
     CACHE = "cache"
 
 
-# From here on a run spends the ending's share of its budget.
-ENDING = frozenset({Stage.ANALYZE, Stage.CHART, Stage.DRAFT, Stage.VERIFY, Stage.WRITE, Stage.AUDIT, Stage.CACHE})
-
-
 @dataclass(frozen=True)
 class RunState:
     """A run as `runs show` reads it; a stage's copy also carries the stage, its scope, its input and its context."""
@@ -203,7 +240,7 @@ class RunState:
     run: RunRow
     stage: Stage | None = None
     scope: str = ""
-    input: dict[str, Any] = field(default_factory=dict)
+    input: Any = None
     bound: StageContext | None = None
 
     @property

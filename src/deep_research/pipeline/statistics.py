@@ -12,7 +12,7 @@ from deep_research.pipeline.journal import longest_chain_s, model_answers, spent
 from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.request import Spend
 from deep_research.store.port import JournalRow, RunRow, Store
-from deep_research.value import JsonObject
+from deep_research.value import Json, JsonObject
 
 
 class Span(NamedTuple):
@@ -85,7 +85,7 @@ MAX_SECONDS, MAX_SEARCHES, MAX_TOKENS_PER_QUERY, MIN_STEPS_DONE = 60, 20, 10_000
 async def statistics_for(row: RunRow, *, store: Store) -> JsonObject:
     """Return the figures of any run as it stands now: under way, ended, or recorded by an earlier version."""
     rows, events = await store.list_calls(row.id), await store.read_events(row.id)
-    spent = spent_so_far(rows).model_copy(update={"seconds": row.active_s})
+    spent = spent_so_far(rows).replace(seconds=row.active_s)
     return statistics_of(rows, events, spent=spent, answers=await model_answers(rows, store))
 
 
@@ -103,13 +103,14 @@ def statistics_of(
     chain_s, spans = longest_chain_s(finished), spans_of(events)
     wall_s, searches = seconds_of(spans), sum(row.spend.queries for row in rows)
     fetched = [row.scope for row in made if row.kind == "fetch" and row.state == "done"]
-    figures: JsonObject = {
+    steps, tokens_per_query = _steps(events), _rate(spent.tokens, searches)
+    return {
         "spent": spent.to_json(),
         "calls": dict(sorted(Counter(f"{row.kind} {row.state}" for row in rows).items())),
         "success_rate": _rate(sum(row.state == "done" for row in made), len(made)),
         "wall_s": round(wall_s, 4),
         "stages": _stages(events, spans, wall_s),
-        "steps": _steps(events),
+        "steps": steps,
         "longest_chain_s": round(chain_s, 4),
         "first_call_to_last_answer_s": round(between_s, 4),
         "wall_over_chain": _rate(wall_s, chain_s),
@@ -117,15 +118,20 @@ def statistics_of(
         "searches": searches,
         "engine_requests": sum(row.kind == "search" for row in made),
         "pages": sum(row.spend.pages for row in rows),
-        "tokens_per_query": _rate(spent.tokens, searches),
+        "tokens_per_query": tokens_per_query,
         "usd_per_query": _rate(spent.usd, searches),
         "duplicates": {
             "prompts": sum(prompt.seen >= prompt.tokens for prompt in _prompts(answers)),
             "fetches": len(fetched) - len(set(fetched)),
         },
         "model": model_use(answers),
+        "targets": {
+            "seconds": _target(round(wall_s, 4), MAX_SECONDS),
+            "tokens_per_query": _target(tokens_per_query, MAX_TOKENS_PER_QUERY),
+            "searches": _target(searches, MAX_SEARCHES),
+            "steps": _target(steps["success_rate"], MIN_STEPS_DONE, is_least=True),
+        },
     }
-    return figures | {"targets": _targets(figures)}
 
 
 def model_use(answers: Sequence[JsonObject]) -> JsonObject:
@@ -197,19 +203,9 @@ def _peak(calls: Iterable[Span]) -> int:
     return max(accumulate(change for _, change in sorted(moments)), default=0)
 
 
-def _targets(figures: JsonObject) -> JsonObject:
+def _target(measured: Json, target: float, *, is_least: bool = False) -> JsonObject:
     """Return what a run aims at beside what was measured; None where there is nothing to measure."""
-    steps = figures["steps"]
-    limits = {
-        "seconds": (figures["wall_s"], MAX_SECONDS),
-        "tokens_per_query": (figures["tokens_per_query"], MAX_TOKENS_PER_QUERY),
-        "searches": (figures["searches"], MAX_SEARCHES),
-        "steps": (steps["success_rate"] if isinstance(steps, dict) else None, MIN_STEPS_DONE),
-    }
-    targets: JsonObject = {}
-    for name, (measured, target) in limits.items():
-        is_met = None
-        if isinstance(measured, int | float):
-            is_met = measured > target if name == "steps" else measured < target
-        targets[name] = {"measured": measured, "target": target, "is_met": is_met}
-    return targets
+    is_met = None
+    if isinstance(measured, int | float):
+        is_met = measured > target if is_least else measured < target
+    return {"measured": measured, "target": target, "is_met": is_met}

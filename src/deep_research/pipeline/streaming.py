@@ -4,7 +4,8 @@ import asyncio
 import inspect
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -67,13 +68,12 @@ class StreamingManager:
 
     def on_live_text(self, live: LiveText) -> None:
         """Hand on a piece of an answer while it comes."""
-        if self.on_live is None:
-            return
-        try:
-            self.on_live(live)
-        except Exception:  # A caller's callback must not cost the run what it has paid for.
-            _log.exception("on_live failed at %s; the run goes on", live.scope)
-            self.on_live = None
+        listen, self.on_live = self.on_live, None
+        if listen is not None:
+            with _survived("on_live", live.scope):
+                listen(live)
+                # One that failed is not called again.
+                self.on_live = listen
 
     async def finish(
         self,
@@ -104,12 +104,18 @@ class StreamingManager:
     async def _hand_on(self, event: RunEvent) -> None:
         if self.on_event is None:
             return
-        try:
+        with _survived("on_event", event.key):
             waiting = self.on_event(event)
             if inspect.isawaitable(waiting):
                 await waiting
-        except Exception:  # A caller's callback must not cost the run what it has paid for.
-            _log.exception("on_event failed at %s; the run goes on", event.key)
+
+
+@contextmanager
+def _survived(callback: str, place: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception:  # A caller's callback must not cost the run what it has paid for.
+        _log.exception("%s failed at %s; the run goes on", callback, place)
 
 
 @dataclass(eq=False)

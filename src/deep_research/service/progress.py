@@ -9,10 +9,10 @@ from pydantic import Field
 
 from deep_research.events import RunEvent, RunStatus
 from deep_research.pipeline.journal import spent_so_far
-from deep_research.pipeline.outcome import THIN, Stop
+from deep_research.pipeline.outcome import THIN
 from deep_research.pipeline.result import edition_of
 from deep_research.pipeline.scope import fetch_scope
-from deep_research.pipeline.state import Stage
+from deep_research.pipeline.state import Stage, Stop
 from deep_research.report.citation import Source
 from deep_research.request import BUDGET_KINDS, BudgetKind
 from deep_research.service.public_text import public_message

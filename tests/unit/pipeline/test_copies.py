@@ -3,7 +3,7 @@
 import pytest
 
 from deep_research.evidence.passage import Evidence
-from deep_research.pipeline.copies import without_copies
+from deep_research.pipeline.outcome import without_copies
 
 COPIES = {"copy": "original", "reprint": "original"}
 

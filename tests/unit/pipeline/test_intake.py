@@ -8,6 +8,7 @@ import pytest
 
 from deep_research.errors import ClarificationFailed
 from deep_research.pipeline.stages.intake import brief_from, exchange_from, inquiry_from, names_it, settled
+from deep_research.pipeline.state import DeepResearchState
 from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.values import Assessment, ClarificationQuestion, Exchange, Inquiry, TaskBrief
 from deep_research.request import FocusRule, IntakeRules, ResearchRequest
@@ -120,7 +121,7 @@ def test_rules_give_the_focuses_of_a_question_and_of_its_answers() -> None:
 
     def focus(question: str, *answers: str, own: tuple[str, ...] = ()) -> tuple[tuple[str, ...], bool]:
         request = ResearchRequest(question=question, rules=rules, focus=own)
-        inquiry = inquiry_from(request, exchanges=told(*answers), **given)
+        inquiry = inquiry_from(request, DeepResearchState(exchanges=told(*answers), **given))
         assessment = Assessment(next_action="START_RESEARCH", confidence=1, task=TaskBrief(goal="g"))
         brief = brief_from(inquiry, assessment, length="standard", today="2026-01-31")
         return brief.focus, brief.has_own_focus

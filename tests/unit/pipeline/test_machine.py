@@ -1,4 +1,4 @@
-"""Stages can be overridden, sync or async, with an update or a bool; every update is plain JSON and small."""
+"""Stages can be overridden, sync or async, with an update or a bool; every update is serialisable and small."""
 
 import json
 from pathlib import Path
@@ -9,6 +9,7 @@ import pytest
 from deep_research.errors import StageFailed
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.state import RunState, Stage, Update
+from deep_research.value import Value
 from tests.e2e.harness import QUESTION, Lab, User
 from tests.support.reasoner import ScriptedReasoner
 from tests.support.world import World
@@ -105,12 +106,12 @@ class _Recorder(StateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.seen: list[tuple[Stage, dict[str, Any]]] = []
+        self.seen: list[tuple[Stage, Value]] = []
 
     async def run_stage(self, state: RunState) -> Update:
         update = await super().run_stage(state)
         assert state.stage is not None
-        self.seen += [(state.stage, state.input), (state.stage, update)]
+        self.seen += [(state.stage, state.input), (state.stage, state.input.model_copy(update=update))]
         return update
 
 
@@ -119,6 +120,6 @@ def test_every_update_of_a_run_is_plain_and_names_no_text_by_heart(tmp_path: Pat
     assert Lab(user, machine=machine).ask().status == "done"
     assert {stage for stage, _ in machine.seen} == set(Stage)
     for stage, data in machine.seen:
-        spelled = json.dumps(data, allow_nan=False)
-        assert json.loads(spelled) == data, stage
+        spelled = json.dumps(data.to_json(), allow_nan=False)
+        assert type(data).from_json(json.loads(spelled)) == data, stage
         assert "Nobody disputes" not in spelled, f"{stage} carries the text of a document"

@@ -2,6 +2,8 @@
 
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -17,8 +19,9 @@ from deep_research.errors import (
 )
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
 from deep_research.pipeline.budget import BudgetLedger
+from deep_research.pipeline.context import RunContext, StageContext
 from deep_research.pipeline.journal import Journal, Trail, spent_so_far
-from deep_research.pipeline.journalled import CallSite, JournalledModel
+from deep_research.pipeline.journalled import JournalledModel
 from deep_research.pipeline.prompt_meter import PromptMeter
 from deep_research.pipeline.scope import Scope
 from deep_research.request import Budget, Spend
@@ -76,8 +79,9 @@ def _chain(
     clock = clock or FakeClock()
     ledger = BudgetLedger(Budget.from_json(limits), Spend(), active_s=lambda: 0.0)
     journal = Journal(store=store, claim=claim, ledger=ledger, clock=clock, code_version="1")
-    site = CallSite(journal, Scope(scope), "ending", Trail())
-    return JournalledModel(tuple(models), site, clock=clock, meter=PromptMeter(), tries=3, is_given_up=is_given_up)
+    run = cast("RunContext", SimpleNamespace(journal=journal))
+    at = StageContext(run=run, scope=Scope(scope), phase="ending", trail=Trail(), is_branch=False)
+    return JournalledModel(tuple(models), at.call, clock=clock, meter=PromptMeter(), tries=3, is_given_up=is_given_up)
 
 
 async def test_a_busy_model_is_waited_for_with_growing_waits(store, claim):

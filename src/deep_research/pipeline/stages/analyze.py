@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from deep_research.evidence.passage import Evidence
 from deep_research.in_thread import in_thread
@@ -11,7 +11,7 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.passages import contexts_of
 from deep_research.pipeline.records import RunRecords
-from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.reasoning.rules.question.signals import asks_for_judgement
 from deep_research.reasoning.rules.quoting.units import headings_above
 from deep_research.reasoning.rules.weighing.claims import find_disagreements
@@ -30,7 +30,7 @@ class _Source(NamedTuple):
     day: str
 
 
-async def disagreements(findings: Findings, state: Mapping[str, Any], records: RunRecords) -> list[Paragraph]:
+async def disagreements(findings: Findings, state: DeepResearchState, records: RunRecords) -> list[Paragraph]:
     """Return a table for each matter on which sources give different figures, each figure with what backs it."""
     # What nobody chose is the frame of a message or leads to something else.
     cited = [piece for work in findings.sections for piece in work.evidence if piece.score]
@@ -39,14 +39,14 @@ async def disagreements(findings: Findings, state: Mapping[str, Any], records: R
     title = words_in(findings.brief.language)("report.disagreements")
     tables = await in_thread(find_disagreements, cited, section=title, gathered=evidence, places=places)
     rows = iter(await _backed(await in_thread(weigh_tables, tables, evidence, places), records) if tables else ())
-    return [table.model_copy(update={"sentences": tuple(islice(rows, len(table.sentences)))}) for table in tables]
+    return [table.replace(sentences=tuple(islice(rows, len(table.sentences)))) for table in tables]
 
 
-async def _evidence(findings: Findings, state: Mapping[str, Any], records: RunRecords) -> list[Evidence]:
+async def _evidence(findings: Findings, state: DeepResearchState, records: RunRecords) -> list[Evidence]:
     """Return all that was gathered: what sections leave out because it repeats something is what confirms it."""
     own = {piece.id: piece for work in findings.sections for piece in work.evidence}
-    others = [id_ for id_ in state.get("gathered_info", []) if id_ not in own]
-    found, copies = await records.evidence(others), state.get("copies", {})
+    others = [id_ for id_ in state.gathered_info if id_ not in own]
+    found, copies = await records.evidence(others), state.copies
     documents = {piece.document for piece in own.values()}
     # Of copies and their original, those that are cited count.
     repeated = copies.keys() | {copies.get(document, document) for document in documents}
@@ -66,7 +66,7 @@ async def _places(evidence: Sequence[Evidence], records: RunRecords) -> dict[str
 async def _backed(weighed: Sequence[Weighed], records: RunRecords) -> list[Sentence]:
     documents = dict.fromkeys(document for one in weighed for document in one.documents)
     sources = await _sources(documents, records)
-    return [one.row.model_copy(update={"backing": _backing(one, sources)}) for one in weighed]
+    return [one.row.replace(backing=_backing(one, sources)) for one in weighed]
 
 
 def _backing(weighed: Weighed, sources: Mapping[str, _Source]) -> Backing:
@@ -118,40 +118,39 @@ class ResearchAnalyzer:
         """Keep the evidence worth keeping; ids that the section does not have are dropped."""
         digest = await context.reason("compress", lambda reasoner: reasoner.compress(work))
         known = {evidence.id for evidence in work.evidence}
-        return digest.model_copy(update={"evidence": tuple(id_ for id_ in digest.evidence if id_ in known)})
+        return digest.replace(evidence=tuple(id_ for id_ in digest.evidence if id_ in known))
 
     def intermediate_synthesis(self, reflection: Reflection) -> Synthesis:
         """Return what is known about a section after a round."""
         return Synthesis(text=reflection.synthesis, coverage=reflection.coverage)
 
     async def critical_analysis_stage(
-        self, findings: Findings, state: Mapping[str, Any], context: StageContext
+        self, findings: Findings, state: DeepResearchState, context: StageContext
     ) -> Analysis:
         """Look at the findings from several sides, knowing how well their main statements are backed."""
         evidence = await _evidence(findings, state, context.records)
         places = await _places(evidence, context.records)
         statements = await _backed(await in_thread(weigh_findings, findings, evidence, places), context.records)
-        weighed = findings.model_copy(update={"strength": tuple(statements)})
-        if context.run.adapters.models:
+        weighed = findings.replace(strength=tuple(statements))
+        if context.adapters.models:
             weighed = await for_writer(weighed, state, context)
         return await context.reason("analyze", lambda reasoner: reasoner.analyze(weighed))
 
 
-async def for_writer(findings: Findings, state: Mapping[str, Any], context: StageContext) -> Findings:
+async def for_writer(findings: Findings, state: DeepResearchState, context: StageContext) -> Findings:
     """Return findings as a model needs them to write: with where passages stand, and where sources disagree."""
-    contexts = await contexts_of(findings.evidence, findings.brief.language, context.records)
+    contexts = await contexts_of(findings, context.records)
     disputed = tuple(await disagreements(findings, state, context.records))
-    return findings.model_copy(update={"contexts": contexts, "disputed": disputed})
+    return findings.replace(contexts=contexts, disputed=disputed)
 
 
-async def analyze(state: RunState, analyzer: ResearchAnalyzer) -> Update:
+async def analyze(given: DeepResearchState, context: StageContext, analyzer: ResearchAnalyzer) -> Update:
     """Return the analysis, or nothing with the reason on record."""
-    context = state.context
-    findings = await findings_from(state.input, context.records)
+    findings = await findings_from(given, context.records)
     if not asks_for_judgement(findings.brief.original):
         context.skip("the question does not ask for an analysis")
         return {}
-    analysis = await analyzer.critical_analysis_stage(findings, state.input, context)
+    analysis = await analyzer.critical_analysis_stage(findings, given, context)
     if analysis == Analysis():
         context.skip("nothing was found that could be weighed")
         return {}

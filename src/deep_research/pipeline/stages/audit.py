@@ -1,20 +1,20 @@
 """Audit: the report as it was shipped, checked once more from its files and the stored texts."""
 
 from deep_research.messages.words import words_in
+from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.stages.verify import Checked
-from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.value import canonical_json
 from deep_research.verify.offsets import check_offsets
 from deep_research.verify.report import Verifier
 
 
-async def audit(state: RunState) -> Update:
+async def audit(given: DeepResearchState, context: StageContext) -> Update:
     """Check the files in the run folder; write `verify.json` and `verification.md`; return whether they pass."""
-    context = state.context
     folder, records = context.run.folder, context.records
-    checked = await records.load(Checked, state.input["checked"])
+    checked = await records.load(Checked, given.checked)
     report, paragraphs = folder.path / "report.md", folder.path / "paragraphs.jsonl"
-    outcome = Verifier(words_in(state.input["language"])).verify(report, paragraphs, dropped=checked.dropped)
+    outcome = Verifier(words_in(given.language)).verify(report, paragraphs, dropped=checked.dropped)
     texts = {document: (await records.document(document)).text for document in await records.documents()}
     misplaced = check_offsets(paragraphs, texts.__getitem__)
     for problem in misplaced:

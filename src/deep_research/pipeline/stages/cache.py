@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.folder import LAST_FILE, RunFolder, report_copy_of
 from deep_research.pipeline.journal import model_answers
 from deep_research.pipeline.records import RunRecords
-from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.pipeline.statistics import statistics_of
 from deep_research.report.citation import Source
 from deep_research.report.escaping import escape, escape_address, escape_heading, fence
@@ -17,16 +18,15 @@ from deep_research.value import JsonObject, canonical_json, json_of
 _INLINE_BYTES = 10 * 1024
 
 
-async def cache(state: RunState) -> Update:
+async def cache(given: DeepResearchState, context: StageContext) -> Update:
     """Write what only the end of a run knows."""
-    context = state.context
     folder, records = context.run.folder, context.records
     calls = await records.calls()
     documents = await _documents(records, folder)
     results = {"searches": await _searches(calls, records), "documents": documents}
     await folder.write("search_results.json", canonical_json(results) + "\n")
     if context.request.enable_file_format_resource:
-        result = json_of(await records.store.get_blob(state.input["final_report"]))
+        result = json_of(await records.store.get_blob(given.final_report))
         await folder.write("resources.md", _resources(result, documents))
     events = await records.store.read_events(records.run)
     answers = await model_answers(calls, records.store)

@@ -12,7 +12,7 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.passages import contexts_of, whole_tables
-from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.reasoning.rules.weighing.charts import MAX_CHARTS
 from deep_research.reasoning.values import BrokenChart, ChartSpec, Findings
 from deep_research.report.figure import DataRow, Figure
@@ -35,7 +35,7 @@ class ComputationEngine:
         self, specs: Sequence[ChartSpec], context: StageContext, *, language: Language = "en"
     ) -> list[str]:
         """Draw the charts; return the content ids of the figures. After some failures in a row the rest is skipped."""
-        words, most = words_in(language), context.run.adapters.max_chart_failures
+        words, most = words_in(language), context.adapters.max_chart_failures
         figures: list[str] = []
         failures = 0
 
@@ -64,25 +64,26 @@ class ComputationEngine:
         try:
             return await self._figure(spec, context, language)
         except SourceError as failure:
-            if not spec.python_code or context.sandbox is None:
+            if not spec.python_code or context.adapters.sandbox is None:
                 raise
             if isinstance(failure, SourceRefused):
                 # Ours draws lines and bars.
                 shape = "bar" if spec.chart_type in ("bar", "stacked", "pie") else "line"
-                plain = spec.model_copy(update={"python_code": "", "chart_type": shape})
+                plain = spec.replace(python_code="", chart_type=shape)
                 return await self._figure(plain, context, language)
             broken = BrokenChart(spec=spec, error=str(failure))
         mended = await context.reason("repair_chart", lambda reasoner: reasoner.repair_chart(broken))
         # Only the program changes: its data stay what the evidence says.
-        return await self._figure(spec.model_copy(update={"python_code": mended.python_code}), context, language)
+        return await self._figure(spec.replace(python_code=mended.python_code), context, language)
 
     async def _figure(self, spec: ChartSpec, context: StageContext, language: Language) -> Figure:
-        if spec.python_code and context.sandbox is not None:
-            execution = await context.sandbox.execute(spec.python_code, spec.data)
-        elif context.draw is not None:
-            execution = await context.draw(spec, language)
+        adapters = context.adapters
+        if spec.python_code and adapters.sandbox is not None:
+            execution = await context.execute(adapters.sandbox, spec)
+        elif adapters.draw is not None:
+            execution = await context.draw(adapters.draw, spec, language)
         else:
-            raise SourceError(context.run.adapters.no_drawing)
+            raise SourceError(adapters.no_drawing)
         if problem := difference(spec.rows, execution):
             raise SourceError(problem)
         store, claim = context.run.store, context.run.claim
@@ -117,19 +118,18 @@ def difference(rows: Sequence[DataRow], execution: Execution) -> str:
     return ""
 
 
-async def chart(state: RunState, computation: ComputationEngine) -> Update:
+async def chart(given: DeepResearchState, context: StageContext, computation: ComputationEngine) -> Update:
     """Plan the figures and have them drawn, or say why there are none."""
-    context, adapters = state.context, state.context.run.adapters
+    adapters = context.adapters
     if not (adapters.draw or adapters.sandbox or adapters.no_drawing):
         context.skip("charts are off")
         return {"figures": []}
-    found = await findings_from(state.input, context.records)
+    found = await findings_from(given, context.records)
     findings = await whole_tables(found, context.records)
     language = findings.brief.language
-    contexts = await contexts_of(findings.evidence, language, context.records)
+    contexts = await contexts_of(findings, context.records)
     has_sandbox = bool(adapters.models) and await _can_run(context)
-    more = {"contexts": contexts, "has_sandbox": has_sandbox}
-    specs = await computation.plan_report_charts(findings.model_copy(update=more), context)
+    specs = await computation.plan_report_charts(findings.replace(contexts=contexts, has_sandbox=has_sandbox), context)
     planned = [spec.to_json() for spec in specs]
     if not specs:
         reason = "the findings hold no series of figures to draw"
@@ -155,7 +155,7 @@ async def chart(state: RunState, computation: ComputationEngine) -> Update:
 
 async def _can_run(context: StageContext) -> bool:
     """Return whether a model's programs can be run, as it was when the run first asked."""
-    sandbox = context.run.adapters.sandbox
+    sandbox = context.adapters.sandbox
     if sandbox is None:
         return False
 

@@ -4,9 +4,10 @@ checked by `verify`, which puts every refusal on record.
 
 from collections.abc import Iterable
 
+from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.stages.analyze import for_writer
-from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.reasoning.rules.question.analysis import has_short_outline
 from deep_research.reasoning.values import Analysis, Findings, Paragraphs
 from deep_research.report.paragraph import Paragraph
@@ -21,19 +22,17 @@ _PRECISE_WORDS = 200
 _FIRST_WORDS, _WORDS_A_PASSAGE = 150, 30
 
 
-async def draft(state: RunState) -> Update:
+async def draft(given: DeepResearchState, context: StageContext) -> Update:
     """Write the report from all evidence, with where it stands and how well it is backed."""
-    context, given = state.context, state.input
     findings = await findings_from(given, context.records)
-    analysis = await context.records.load(Analysis, given["analysis"]) if given.get("analysis") else Analysis()
-    if context.run.adapters.models:
-        more = {
-            "strength": tuple(row for table in analysis.paragraphs for row in table.sentences),
-            "perspectives": analysis.perspectives,
-            "lacks_analysis": "analysis" in given and not analysis.perspectives,
-            "words": _words(findings, context.request.depth),
-        }
-        findings = (await for_writer(findings, given, context)).model_copy(update=more)
+    analysis = await context.records.load(Analysis, given.analysis) if given.analysis else Analysis()
+    if context.adapters.models:
+        findings = (await for_writer(findings, given, context)).replace(
+            strength=tuple(row for table in analysis.paragraphs for row in table.sentences),
+            perspectives=analysis.perspectives,
+            lacks_analysis=bool(given.analysis) and not analysis.perspectives,
+            words=_words(findings, context.request.depth),
+        )
     written = await context.reason("draft", lambda reasoner: reasoner.draft(findings))
     # The analysis is part of a report that a model wrote, and checked with it.
     is_whole = any(paragraph.section == "abstract" for paragraph in written)
@@ -55,5 +54,5 @@ def as_claims(paragraphs: Iterable[Paragraph]) -> Paragraphs:
     for paragraph in paragraphs:
         is_table = paragraph.kind == "table" and all(row.cells or row.backing for row in paragraph.sentences)
         if paragraph.sentences:
-            claims.append(paragraph.model_copy(update={"kind": "table" if is_table else "claim"}))
+            claims.append(paragraph.replace(kind="table" if is_table else "claim"))
     return tuple(claims)

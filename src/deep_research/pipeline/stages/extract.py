@@ -1,20 +1,19 @@
 """Extract: from a document to evidence for one section, each piece a verbatim passage."""
 
 from deep_research.evidence.passage import Evidence, Passage, evidence_from
-from deep_research.pipeline.state import RunState, Update
-from deep_research.reasoning.values import Brief, Finding, ReadingRequest, SectionPlan
-from deep_research.sources.hit import SearchQuery
+from deep_research.pipeline.context import StageContext
+from deep_research.pipeline.state import PageState, Update
+from deep_research.reasoning.values import Finding, ReadingRequest
 
 
-async def extract(state: RunState) -> Update:
+async def extract(given: PageState, context: StageContext) -> Update:
     """Store what the reasoner marked in a document, for whichever section; marks outside its text are dropped."""
-    given, context = state.input, state.context
     reading = ReadingRequest(
-        brief=Brief.from_json(given["brief"]),
-        section=SectionPlan.from_json(given["section"]),
-        outline=tuple(given.get("outline", ())),
-        query=SearchQuery.from_json(given["query"]),
-        document=await context.records.document(given["document"]),
+        brief=given.brief,
+        section=given.section,
+        outline=given.outline,
+        query=given.query,
+        document=await context.records.document(given.document),
     )
     findings = await context.reason("extract", lambda reasoner: reasoner.extract(reading))
     marked = [pieces for finding in findings if (pieces := _evidence(finding, reading))]

@@ -6,7 +6,7 @@ from deep_research.errors import NetworkError, SourceError
 from deep_research.in_thread import in_thread
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.earlier import Earlier
-from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.state import PageState, Update
 from deep_research.readers import Reading, read
 from deep_research.request import ResearchRequest
 from deep_research.sources.dating import day_of, may_be_within
@@ -17,14 +17,14 @@ from deep_research.sources.source_quality import host_of
 _REMEMBERED_BYTES = 200_000
 
 
-async def fetch(state: RunState) -> Update:
+async def fetch(given: PageState, context: StageContext) -> Update:
     """Get a page, read it and store both; raise `CallFailed` if there is nothing to store.
 
     Where the page cannot be had or read, what the search service delivered of it takes its place. What the run before
     a follow-up read is at hand.
     """
-    hit, context = Hit.from_json(state.input["hit"]), state.context
-    if (known := await _read_before(hit, state)) is not None:
+    hit = given.hit
+    if (known := await _read_before(given, context)) is not None:
         _check_date(known, hit.address, context.request)
         return {"document": known.id}
     try:
@@ -39,18 +39,17 @@ async def fetch(state: RunState) -> Update:
     return {"document": document.id}
 
 
-async def _read_before(hit: Hit, state: RunState) -> Document | None:
+async def _read_before(given: PageState, context: StageContext) -> Document | None:
     """Return the document that an earlier run read at an address, if this run follows one that did."""
-    records, followed = state.context.records, state.input.get("earlier")
-    id_ = (await records.load(Earlier, followed)).documents.get(hit.address) if followed else None
-    return await records.document(id_) if id_ else None
+    if not given.earlier:
+        return None
+    id_ = (await context.records.load(Earlier, given.earlier)).documents.get(given.hit.address)
+    return await context.records.document(id_) if id_ else None
 
 
 async def from_page(hit: Hit, context: StageContext) -> tuple[Document, str]:
     """Return the document at a hit's address, and the address that it has; raise `CallFailed` if there is none."""
-    if context.fetcher is None:
-        raise SourceError(f"{hit.address} was found, but nothing here can fetch it.")
-    page = await context.fetcher.fetch(hit.address)
+    page = await context.fetch(hit.address)
     reader = _read_once if len(page.raw) <= _REMEMBERED_BYTES else read
     reading = await in_thread(reader, page.raw, name=page.address, media_type=page.media_type)
     title, published = reading.title or page.title or hit.title, reading.published or page.published or hit.published
@@ -64,7 +63,7 @@ async def _from_delivered(hit: Hit, delivered: Delivered, context: StageContext)
     await context.run.store.put_blob(context.run.claim, raw)
     document = _document(reading, raw, title=hit.title, published=hit.published, media_type="text/plain")
     # Its lines are nobody's but the service's.
-    return document.model_copy(update={"places": (), "delivered": delivered.model_copy(update={"text": ""})})
+    return document.replace(places=(), delivered=delivered.replace(text=""))
 
 
 def _document(reading: Reading, raw: bytes, *, title: str, published: str, media_type: str) -> Document:

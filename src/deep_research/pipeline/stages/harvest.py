@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 from deep_research.errors import BudgetExceeded, CallFailed, ServiceClosed
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import together
-from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.state import TaskState, Update
 from deep_research.reasoning.rules.special_sources import choose_sources, widen
+from deep_research.request import EarlierRun
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.sources.ranking import LOCAL, Ranked, fuse
 from deep_research.text.script import detect_language
@@ -30,7 +31,7 @@ class SearchExecutor:
 
     async def _hits(self, query: SearchQuery, context: StageContext) -> list[Hit]:
         route = route_of(query, context)
-        search = _Search(query, limit=context.request.search.max_results)
+        search = _Search(query)
         answers = await self._first(route, search, context)
         if not any(answer.hits for answer in answers):
             answers += await search.all_of(route.last_resort, context)
@@ -66,14 +67,13 @@ class _Search:
     """One query on its way through the engines."""
 
     query: SearchQuery
-    limit: int
     answered: int = 0
     failures: dict[str, CallFailed] = field(default_factory=dict)
 
     async def ask(self, name: str, at: StageContext) -> Ranked:
         """Return what one engine finds; one that fails finds nothing, and its row in the journal says why."""
         try:
-            hits = await at.engine(name).search(self.query, limit=self.limit)
+            hits = await at.search(name, self.query)
         except CallFailed as failure:
             self.failures[name] = failure
             return Ranked(engine=name, hits=())
@@ -118,7 +118,7 @@ class _Search:
             return ""
         finally:
             for task in waiting:
-                context.at(running[task]).engine(running[task]).call_off(self.query, limit=self.limit)
+                context.at(running[task]).call_off_search(running[task], self.query)
             await asyncio.gather(*waiting, return_exceptions=True)
 
 
@@ -154,25 +154,23 @@ def suited(query: SearchQuery, context: StageContext) -> SearchQuery:
     """Return the query with what the user said about the whole run: the kind of source, the time, the sites."""
     request = context.request
     kind = request.search.strategy if query.kind == "general" else query.kind
-    has_office = any("patents" in spec.kinds for spec in context.run.adapters.specs.values())
-    return query.model_copy(
-        update={
-            "kind": kind,
-            "language": query.language or detect_language(query.query),
-            "since": query.since or request.since,
-            "until": query.until or request.until,
-            "sites": query.sites or request.sites or (_PATENT_SITES if kind == "patents" and not has_office else ()),
-        }
+    has_office = any("patents" in spec.kinds for spec in context.adapters.specs.values())
+    return query.replace(
+        kind=kind,
+        language=query.language or detect_language(query.query),
+        since=query.since or request.since,
+        until=query.until or request.until,
+        sites=query.sites or request.sites or (_PATENT_SITES if kind == "patents" and not has_office else ()),
     )
 
 
 def route_of(query: SearchQuery, context: StageContext) -> Route:
     """Return where a query goes; a reasoner's choice of specialists counts, else rules choose them."""
-    names = [engine.name for engine in context.run.adapters.engines]
+    names = [engine.name for engine in context.adapters.engines]
     documents = tuple(name for name in names if name == LOCAL)
     if query.kind == "local":
         return Route(documents=documents)
-    specs = context.run.adapters.specs
+    specs = context.adapters.specs
     special = tuple(specs[name] for name in names if name in specs and specs[name].is_specialist)
     known = {spec.name for spec in special}
     web = [name for name in names if name not in documents and name not in known]
@@ -192,23 +190,22 @@ def route_of(query: SearchQuery, context: StageContext) -> Route:
     )
 
 
-async def harvest(state: RunState, executor: SearchExecutor) -> Update:
+async def harvest(given: TaskState, context: StageContext, executor: SearchExecutor) -> Update:
     """Search for one query, or take what was found for it before the plan was made.
 
     What an engine loses is on record, never raised.
     """
-    if known := state.input.get("scouted", {}).get(state.input["query"]["query"]):
-        return {"hits": known}
-    hits = await executor.execute(SearchQuery.from_json(state.input["query"]), state.context)
-    known = _known_sources(state)
+    if scouted := given.scouted.get(given.query.query):
+        return {"hits": scouted}
+    hits = await executor.execute(given.query, context)
+    known = _known_sources(given, context.request.update)
     fresh = [hit for hit in hits if hit.address not in {one.address for one in known}]
-    return {"hits": await state.context.records.keep([*known, *fresh])}
+    return {"hits": await context.records.keep([*known, *fresh])}
 
 
-def _known_sources(state: RunState) -> list[Hit]:
+def _known_sources(given: TaskState, earlier: EarlierRun | None) -> list[Hit]:
     """Return what an earlier report cites in the section, for its first task: it is read again, whatever is found."""
-    earlier, given = state.context.request.update, state.input
-    if earlier is None or (given["round"], given["task"]) != (1, 1):
+    if earlier is None or (given.round, given.task) != (1, 1):
         return []
-    cited = earlier.sources.get(given["section"]["title"], {})
+    cited = earlier.sources.get(given.section.title, {})
     return [Hit(address=address, title=title, engine=EARLIER) for address, title in cited.items()]

@@ -6,7 +6,7 @@ from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.control import is_no_option
 from deep_research.pipeline.earlier import Earlier, bring_along
-from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.reasoning.rules.question.analysis import analyze_question
 from deep_research.reasoning.rules.question.clarifier import MIN_FOCUSES, START_FOCUSES, Doubt, ask, is_no_preference
 from deep_research.reasoning.rules.question.clarifier import assess as assess_by_rules
@@ -34,54 +34,42 @@ _RECORDED = ("question", "context", "exchanges", "known_terms", "unknown_terms")
 
 def inquiry_from(
     request: ResearchRequest,
+    given: DeepResearchState,
     *,
-    language: Language,
-    exchanges: tuple[Exchange, ...],
-    known_terms: tuple[str, ...],
-    unknown_terms: tuple[str, ...],
     held: tuple[Held, ...] = (),
-    focus: tuple[str, ...] = (),
     earlier: Earlier | None = None,
 ) -> Inquiry:
     """Return what intake knows; focuses that the user's rules set for such a question count as the user's own."""
-    asked = " ".join((request.question, *(exchange.answer for exchange in exchanges)))
+    asked = " ".join((request.question, *(exchange.answer for exchange in given.exchanges)))
     return Inquiry(
         question=request.question,
         context=request.context,
         earlier=earlier.as_held if earlier else None,
         subject=earlier.subject if earlier else "",
-        language=language,
+        language=given.language,
         clarify="off" if request.assume else request.clarify,
-        focus=focus or request.focus or focus_by_rule(request.rules, asked),
-        exchanges=exchanges,
-        known_terms=(*known_terms, *request.rules.terms),
-        unknown_terms=unknown_terms,
+        focus=given.focus or request.focus or focus_by_rule(request.rules, asked),
+        exchanges=given.exchanges,
+        known_terms=(*given.known_terms, *request.rules.terms),
+        unknown_terms=given.unknown_terms,
         rules=request.rules,
         held=held,
     )
 
 
-async def intake(state: RunState) -> Update:
+async def intake(given: DeepResearchState, context: StageContext) -> Update:
     """Judge the question: research it, look terms up first, ask the user, or say that it cannot be done."""
-    context, given = state.context, state.input
-    request, corpus = context.request, context.run.adapters.corpus
+    request, corpus = context.request, context.adapters.corpus
     today = f"{context.run.row.created_at:%Y-%m-%d}"
     if request.update:
         # What was asked and assumed is settled; only the day is another.
-        brief = Brief.from_json(request.update.brief).model_copy(update={"today": today})
+        brief = Brief.from_json(request.update.brief).replace(today=today)
         return _update(Assessment(next_action="START_RESEARCH", confidence=1.0, assumptions=brief.assumptions), brief)
-    followed = given.get("earlier") or (await bring_along(context) if request.follow else "")
+    followed = given.earlier or (await bring_along(context) if request.follow else "")
     earlier = await context.records.load(Earlier, followed) if followed else None
-    inquiry = inquiry_from(
-        request,
-        language=given["language"],
-        exchanges=tuple(Exchange.from_json(exchange) for exchange in given.get("exchanges", ())),
-        known_terms=(*given.get("known_terms", ()), *(await _met_before(request.question, earlier, context))),
-        unknown_terms=tuple(given.get("unknown_terms", ())),
-        held=await held_by(corpus, request.question) if corpus else (),
-        focus=tuple(given.get("focus", ())),
-        earlier=earlier,
-    )
+    known = (*given.known_terms, *(await _met_before(request.question, earlier, context)))
+    held = await held_by(corpus, request.question) if corpus else ()
+    inquiry = inquiry_from(request, given.replace(known_terms=known), held=held, earlier=earlier)
     assessment = await assess(inquiry, context)
     brief = brief_from(inquiry, assessment, length=request.length, today=today)
     if assessment.is_clear and corpus is not None:
@@ -114,8 +102,8 @@ async def _met_before(question: str, earlier: Earlier | None, context: StageCont
 
 def _update(assessment: Assessment, brief: Brief) -> Update:
     return {
-        "assessment": assessment.to_json(),
-        "brief": brief.to_json(),
+        "assessment": assessment,
+        "brief": brief,
         "clarified_query": brief.question,
         "is_clarified": assessment.is_clear,
         "pending_question": assessment.clarification_question,
@@ -124,7 +112,7 @@ def _update(assessment: Assessment, brief: Brief) -> Update:
 
 async def assess(inquiry: Inquiry, context: StageContext) -> Assessment:
     """Judge the question, and bring the judgement in line with what the user allows, whoever judged."""
-    has_model = bool(context.run.adapters.models)
+    has_model = bool(context.adapters.models)
     by_rules = assess_by_rules(inquiry) if has_model else await _judged(inquiry, context)
     if by_rules.next_action == "CANNOT_DO":
         return by_rules
@@ -154,7 +142,7 @@ def settled(assessment: Assessment, by_rules: Assessment, inquiry: Inquiry) -> A
             action = "START_RESEARCH"
         elif all(term in inquiry.unknown_terms for term in strange):
             action = "NEED_CLARIFICATION"
-        assessment = assessment.model_copy(update={"unknown_terms": tuple(strange)})
+        assessment = assessment.replace(unknown_terms=tuple(strange))
     if action == "NEED_CLARIFICATION" and not may_ask(inquiry):
         action = "START_RESEARCH"
     if action == "VERIFY_TOPIC":
@@ -163,7 +151,7 @@ def settled(assessment: Assessment, by_rules: Assessment, inquiry: Inquiry) -> A
         asked, ours = assessment.clarification, by_rules.clarification
         has_own_words = bool(inquiry.rules.questions or inquiry.rules.options)
         question = (ours or asked if has_own_words else asked or ours) or _any_question(assessment, inquiry)
-        return assessment.model_copy(update={"next_action": action, "clarification": question})
+        return assessment.replace(next_action=action, clarification=question)
     task = assessment.task if assessment.task.goal else by_rules.task
     focus, inferred = _enough(task.research_focus, inquiry.language)
     words = words_in(inquiry.language)
@@ -174,14 +162,12 @@ def settled(assessment: Assessment, by_rules: Assessment, inquiry: Inquiry) -> A
     assumptions += spelled.assumptions
     if inferred:
         assumptions += (words("clarify.assume_focus", focus=words("report.list_separator").join(inferred)),)
-    return assessment.model_copy(
-        update={
-            "next_action": action,
-            "task": TaskBrief(goal=task.goal, research_focus=focus),
-            "refined_query": spelled.text,
-            "assumptions": assumptions,
-            "clarification": None,
-        }
+    return assessment.replace(
+        next_action=action,
+        task=TaskBrief(goal=task.goal, research_focus=focus),
+        refined_query=spelled.text,
+        assumptions=assumptions,
+        clarification=None,
     )
 
 
@@ -238,12 +224,10 @@ async def as_spelled(brief: Brief, corpus: Corpus) -> Brief:
 
     assumed = tuple(words("clarify.assume_reference", phrase=asked, name=known) for asked, known in found)
     analysis = {key: tuple(map(respelled, getattr(brief.analysis, key))) for key in ("parts", "excluded", "names")}
-    return brief.model_copy(
-        update={
-            "question": respelled(brief.question),
-            "assumptions": (*brief.assumptions, *assumed),
-            "analysis": brief.analysis.model_copy(update=analysis),
-        }
+    return brief.replace(
+        question=respelled(brief.question),
+        assumptions=(*brief.assumptions, *assumed),
+        analysis=brief.analysis.replace(**analysis),
     )
 
 

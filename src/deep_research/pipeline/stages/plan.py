@@ -1,7 +1,6 @@
 """Plan: from a brief to a title, sections and the queries each of them may use."""
 
 from collections.abc import Awaitable, Sequence
-from typing import Any
 
 from deep_research.corpus.search import CorpusSearch
 from deep_research.errors import InputError
@@ -11,7 +10,7 @@ from deep_research.pipeline.earlier import Earlier
 from deep_research.pipeline.fan_out import fan_out, isolated
 from deep_research.pipeline.plan_text import MAX_SECTIONS
 from deep_research.pipeline.stages.harvest import SearchExecutor
-from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.state import DeepResearchState, SectionState, Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.values import Brief, Held, Plan, QueryRequest, Reflection, SectionPlan, SectionWork
 from deep_research.request import ResearchRequest
@@ -24,7 +23,7 @@ class ResearchPlanner:
 
     async def write_report_plan(self, brief: Brief, context: StageContext) -> Plan:
         """Cut the question into sections, as a model did for the same brief a while ago, or anew."""
-        adapters = context.run.adapters
+        adapters = context.adapters
         key = digest(
             brief.to_json(),
             [model.name for model in adapters.models],
@@ -100,16 +99,17 @@ class ResearchPlanner:
 _SCOUTING, _SHOWN_HITS = 2, 12
 
 
-async def plan(state: RunState, planner: ResearchPlanner, executor: SearchExecutor) -> Update:
+async def plan(
+    given: DeepResearchState, context: StageContext, planner: ResearchPlanner, executor: SearchExecutor
+) -> Update:
     """Write the plan; more sections than a report can carry are left out and named.
 
     A model first gets to see what the web has. Without a model queries cost nothing, so that those of the first round
     stand in the plan.
     """
-    brief, context = Brief.from_json(state.input["brief"]), state.context
+    brief, followed = given.brief, given.earlier
     if context.request.update:
-        return {"plan": context.request.update.plan, "scouted": {}}
-    followed = state.input.get("earlier")
+        return {"plan": Plan.from_json(context.request.update.plan), "scouted": {}}
     scouted = {} if followed else await _scouted(brief, executor, context)
     hits = list({hit.address: hit for own in scouted.values() for hit in own}.values())[:_SHOWN_HITS]
     seen = tuple(Held(title=hit.title, text=hit.snippet, published=hit.published) for hit in hits)
@@ -117,19 +117,19 @@ async def plan(state: RunState, planner: ResearchPlanner, executor: SearchExecut
         # What was answered before is what there is to look at.
         earlier = await context.records.load(Earlier, followed)
         seen = (earlier.as_held, *earlier.passages)
-    drawn = by_own_focus(await planner.write_report_plan(brief.model_copy(update={"found": seen}), context), brief)
+    drawn = by_own_focus(await planner.write_report_plan(brief.replace(found=seen), context), brief)
     for dropped in drawn.sections[MAX_SECTIONS:]:
         await context.lost("section", dropped.title, f"a report has {MAX_SECTIONS} sections")
-    drawn = drawn.model_copy(update={"sections": drawn.sections[:MAX_SECTIONS]})
-    if drawn.sections and not context.run.adapters.models:
+    drawn = drawn.replace(sections=drawn.sections[:MAX_SECTIONS])
+    if drawn.sections and not context.adapters.models:
         drawn = await _with_queries(drawn, brief, planner, context)
     kept = {query: await context.records.keep(own) for query, own in scouted.items() if own}
-    return {"plan": _asking(drawn, tuple(kept)).to_json(), "scouted": kept}
+    return {"plan": _asking(drawn, tuple(kept)), "scouted": kept}
 
 
 async def _scouted(brief: Brief, executor: SearchExecutor, context: StageContext) -> dict[str, list[Hit]]:
     """Return what a few queries find on the web before a model plans; nothing where the user approves plans."""
-    adapters = context.run.adapters
+    adapters = context.adapters
     has_web = any(engine.name != CorpusSearch.name for engine in adapters.engines)
     if not adapters.models or not has_web or context.request.confirm_plan:
         return {}
@@ -149,8 +149,8 @@ def _asking(drawn: Plan, scouted: Sequence[str]) -> Plan:
         return drawn
     first, *others = drawn.sections
     known = tuple(SearchQuery(query=query) for query in scouted)
-    first = first.model_copy(update={"search_queries": (*known, *first.search_queries)})
-    return drawn.model_copy(update={"sections": (first, *others)})
+    first = first.replace(search_queries=(*known, *first.search_queries))
+    return drawn.replace(sections=(first, *others))
 
 
 async def _with_queries(drawn: Plan, brief: Brief, planner: ResearchPlanner, context: StageContext) -> Plan:
@@ -160,8 +160,8 @@ async def _with_queries(drawn: Plan, brief: Brief, planner: ResearchPlanner, con
         queries = await planner.generate_serp_queries(
             brief, section, domains=drawn.domains, asked=asked, count=grant[0] if grant else 0, context=context
         )
-        sections.append(section.model_copy(update={"search_queries": tuple(queries)}))
-    return drawn.model_copy(update={"sections": tuple(sections)})
+        sections.append(section.replace(search_queries=tuple(queries)))
+    return drawn.replace(sections=tuple(sections))
 
 
 def by_own_focus(drawn: Plan, brief: Brief) -> Plan:
@@ -172,10 +172,10 @@ def by_own_focus(drawn: Plan, brief: Brief) -> Plan:
     by_title = {section.title.casefold(): section for section in drawn.sections}
     others = drawn.sections if len(titles) == len(brief.focus) else [SectionPlan(title=focus) for focus in brief.focus]
     sections = (
-        by_title.get(focus.casefold(), other).model_copy(update={"title": focus})
+        by_title.get(focus.casefold(), other).replace(title=focus)
         for focus, other in zip(brief.focus, others, strict=True)
     )
-    return drawn.model_copy(update={"sections": tuple(sections)})
+    return drawn.replace(sections=tuple(sections))
 
 
 def grants(plan: Plan, request: ResearchRequest) -> list[list[int]]:
@@ -193,20 +193,20 @@ def queries_by_round(request: ResearchRequest) -> list[int]:
     if request.follow:
         # The documents of the run before it are its first round.
         changes["queries_first_iteration"] = depth.queries_followup_iteration
-    return depth.model_copy(update=changes).rounds()
+    return depth.replace(**changes).rounds()
 
 
 def as_allocated(plan: Plan, request: ResearchRequest) -> Plan:
     """Return the plan with no more queries than its sections may use in the first round."""
     sections = (
-        section.model_copy(update={"search_queries": section.search_queries[: grant[0] if grant else 0]})
+        section.replace(search_queries=section.search_queries[: grant[0] if grant else 0])
         for section, grant in zip(plan.sections, grants(plan, request), strict=True)
     )
-    return plan.model_copy(update={"sections": tuple(sections)})
+    return plan.replace(sections=tuple(sections))
 
 
 async def next_queries(
-    state: dict[str, Any], work: SectionWork, *, grant: int, planner: ResearchPlanner, context: StageContext
+    state: SectionState, work: SectionWork, *, grant: int, planner: ResearchPlanner, context: StageContext
 ) -> list[SearchQuery]:
     """Return the queries of a section's coming round: the plan's or the reflection's own first, then new ones.
 
@@ -215,18 +215,18 @@ async def next_queries(
     """
     if grant == 0:
         return []
-    domains = tuple(state.get("domains", ()))
-    if work.round > 1 or state.get("earlier"):
-        gaps = tuple(state.get("open_questions", ()))
-        offered = tuple(map(SearchQuery.from_json, state.get("queries", ())))
+    if work.round > 1 or state.earlier:
+        offered = state.queries
         if work.round == 1 and not offered:
             offered = work.section.search_queries
         return await planner.generate_followup_queries(
-            work, gaps=gaps, offered=offered, count=grant, context=context, domains=domains
+            work, gaps=state.open_questions, offered=offered, count=grant, context=context, domains=state.domains
         )
     planned = list(work.section.search_queries)[:grant]
-    if len(planned) == grant or (planned and not context.run.adapters.models):
+    if len(planned) == grant or (planned and not context.adapters.models):
         return planned
-    drawn = await planner.generate_serp_queries(work.brief, work.section, domains=domains, count=grant, context=context)
+    drawn = await planner.generate_serp_queries(
+        work.brief, work.section, domains=state.domains, count=grant, context=context
+    )
     known = {query.query for query in planned}
     return [*planned, *(query for query in drawn if query.query not in known)][:grant]

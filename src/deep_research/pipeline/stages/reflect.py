@@ -5,32 +5,36 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.outcome import section_work, stop_of
 from deep_research.pipeline.stages.analyze import ResearchAnalyzer
 from deep_research.pipeline.stages.plan import ResearchPlanner
-from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.state import SectionState, Update
 from deep_research.reasoning.values import SectionWork, SourceFacts
 from deep_research.sources.source_quality import host_of
 from deep_research.value import canonical_json, json_of
 
 
-async def reflect(state: RunState, analyzer: ResearchAnalyzer, planner: ResearchPlanner) -> Update:
+async def reflect(
+    given: SectionState, context: StageContext, analyzer: ResearchAnalyzer, planner: ResearchPlanner
+) -> Update:
     """Merge the round into the synthesis, judge it, and say why a section so judged is left as it is.
 
     Where nothing more can be searched for, or the round found nothing new, rules judge: a model's word would change
     nothing.
     """
-    context, given = state.context, state.input
     work = await section_work(given, context.records)
     is_all_read = await _is_all_read(context)
-    is_over = is_all_read or not work.queries_left or not given.get("fresh", 1)
-    judge = context.run.adapters.fallback if is_over else None
-    judged = work.model_copy(update={"sources": await _sources(work, context)})
+    is_over = is_all_read or not work.queries_left or not given.fresh
+    judge = context.adapters.fallback if is_over else None
+    judged = work.replace(sources=await _sources(work, context))
     reflection = await planner.review_research_completeness(judged, context, judge)
     synthesis = analyzer.intermediate_synthesis(reflection)
-    after = {
-        **given,
-        "is_all_read": is_all_read,
+    update: Update = {
+        "synthesis": await context.records.keep(synthesis),
+        "coverage": synthesis.coverage,
         "is_sufficient": reflection.is_sufficient,
-        "grants": given["grants"][1:],
+        "is_all_read": is_all_read,
+        "open_questions": reflection.gaps,
+        "queries": reflection.next_queries,
     }
+    after = given.replace(**(update | {"grants": given.grants[1:]}))
     await context.emit(
         "section-coverage",
         {
@@ -43,18 +47,11 @@ async def reflect(state: RunState, analyzer: ResearchAnalyzer, planner: Research
             "gaps": [*reflection.gaps, *reflection.thin],
             "next_queries": [query.query for query in reflection.next_queries],
             "reason": reflection.reasoning,
-            "stop": stop_of(after, max_rounds=context.request.depth.max_iterations),
+            "stop": stop_of(after, context.request.depth),
         },
     )
     await context.run.rounds.write(context.run.folder)
-    return {
-        "synthesis": await context.records.keep(synthesis),
-        "coverage": synthesis.coverage,
-        "is_sufficient": reflection.is_sufficient,
-        "is_all_read": is_all_read,
-        "open_questions": list(reflection.gaps),
-        "queries": [query.to_json() for query in reflection.next_queries],
-    }
+    return update
 
 
 async def _is_all_read(context: StageContext) -> bool:
@@ -62,7 +59,7 @@ async def _is_all_read(context: StageContext) -> bool:
 
     Of a small folder, everything that was found has been read.
     """
-    adapters = context.run.adapters
+    adapters = context.adapters
     corpus = adapters.corpus
     if corpus is None or not adapters.models or {engine.name for engine in adapters.engines} != {CorpusSearch.name}:
         return False

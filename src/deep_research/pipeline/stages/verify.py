@@ -10,17 +10,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, zip_longest
 
-from deep_research.errors import UnusableAnswer
+from deep_research.errors import CallFailed, UnusableAnswer
 from deep_research.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.in_thread import in_thread
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import fan_out
 from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.passages import contexts_of
-from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.quoting.selection import stands_alone
-from deep_research.reasoning.values import Brief, Context, Judgement, Support
+from deep_research.reasoning.values import Brief, Context, Findings, Judgement, Support
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, SentenceKind, Verdict, VerdictKind
 from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.value import Value
@@ -112,15 +112,19 @@ class Checked(Value):
     dropped: tuple[Refusal, ...] = ()
 
 
-async def verify(state: RunState) -> Update:
+async def verify(given: DeepResearchState, context: StageContext) -> Update:
     """Give each sentence of the draft its verdict."""
-    context, given = state.context, state.input
-    findings = await findings_from(given, context.records)
-    evidence = findings.evidence
-    contexts = await contexts_of(evidence, findings.brief.language, context.records)
-    sources = Sources(findings.brief, evidence, contexts)
-    drafted = await context.records.load_all(Paragraph, given.get("draft", ""))
+    _, sources = await sources_of(given, context)
+    drafted = await context.records.load_all(Paragraph, given.draft)
     return {"draft": await context.records.keep(await judged(drafted, sources, context))}
+
+
+async def sources_of(given: DeepResearchState, context: StageContext) -> tuple[Findings, Sources]:
+    """Return everything that was found, and what sentences about it are checked against."""
+    findings = await findings_from(given, context.records)
+    contexts = await contexts_of(findings, context.records)
+    planned = frozenset(findings.plan.titles)
+    return findings, Sources(findings.brief, findings.evidence, contexts, planned, len(given.figures))
 
 
 async def judged(paragraphs: Sequence[Paragraph], sources: Sources, context: StageContext) -> tuple[Paragraph, ...]:
@@ -137,7 +141,7 @@ async def _judged_section(
     by_code = []
     for paragraph in paragraphs:
         sentences = [await _by_code(each, paragraph, sources, found, context) for each in paragraph.sentences]
-        by_code.append(paragraph.model_copy(update={"sentences": tuple(sentences)}))
+        by_code.append(paragraph.replace(sentences=tuple(sentences)))
     if any(sentence.verdict is None for paragraph in by_code for sentence in paragraph.sentences):
         whole = replace(sources, evidence=(*sources.evidence, *found.passages.values()))
         by_code = await _by_reasoner(by_code, whole, context)
@@ -154,7 +158,7 @@ def _with_links(checked: Paragraph, written: Paragraph) -> Paragraph:
         _with(before, "supported") if before.kind == "link" and after.is_sound and place < last else after
         for place, (after, before) in enumerate(zip(checked.sentences, written.sentences, strict=True))
     ]
-    return checked.model_copy(update={"sentences": tuple(sentences)})
+    return checked.replace(sentences=tuple(sentences))
 
 
 @dataclass(frozen=True)
@@ -173,7 +177,7 @@ async def _by_code(
     """Return a sentence with the verdict that code can give; what it cannot decide has none."""
     if sentence.verdict is not None or paragraph.kind == "caption":
         return sentence
-    if context.run.adapters.models and find_prompt_injection(sentence.text):
+    if context.adapters.models and find_prompt_injection(sentence.text):
         return _with(sentence, "not_found", "order")
     if paragraph.kind == "note":
         plain = Sentence(text=sentence.text, kind="link")
@@ -182,7 +186,7 @@ async def _by_code(
         if sentence.text.endswith(_LEADS_OVER) and claims_nothing(sentence.text, sources.asked):
             return _with(sentence, "supported")
         # What says more than that is the writer's own, drawn from what the paragraph cites.
-        sentence = sentence.model_copy(update={"kind": "conclusion", "evidence": paragraph.cite_ids})
+        sentence = sentence.replace(kind="conclusion", evidence=paragraph.cite_ids)
     unknown = [id_ for id_ in sentence.evidence if id_ not in sources.known]
     if unknown or (not sentence.evidence and sentence.kind != "absence"):
         return _with(sentence, "not_found", f"unknown: {', '.join(unknown)}" if unknown else "uncited")
@@ -193,9 +197,9 @@ async def _by_code(
     verdict = check_quote(sentence, passages) if not sentence.cells else check_cells(sentence, passages)
     if verdict is not None and verdict.kind == "supported":
         # What stands in a source word for word is no conclusion.
-        return sentence.model_copy(update={"verdict": verdict, "kind": "finding"})
-    if verdict is not None and (not sentence.cells or not context.run.adapters.models):
-        return sentence.model_copy(update={"verdict": verdict})
+        return sentence.replace(verdict=verdict, kind="finding")
+    if verdict is not None and (not sentence.cells or not context.adapters.models):
+        return sentence.replace(verdict=verdict)
     if sentence.kind == "calculation":
         quotes = [*(piece.quote for piece in passages), *found.results]
         objection = objection_to(sentence.basis, sentence.text, quotes=quotes, asked=sources.asked)
@@ -213,11 +217,11 @@ async def _by_code(
         refused = veto(sentence, passages, titles=titles, asked=sources.asked, results=found.results, language=language)
     if refused is not None and sentence.kind == "conclusion":
         return _with(sentence, "goes_beyond", refused.reason)
-    return sentence.model_copy(update={"verdict": refused})
+    return sentence.replace(verdict=refused)
 
 
 def _with(sentence: Sentence, kind: VerdictKind, reason: str = "") -> Sentence:
-    return sentence.model_copy(update={"verdict": Verdict(kind=kind, reason=reason)})
+    return sentence.replace(verdict=Verdict(kind=kind, reason=reason))
 
 
 async def _searched_for(sentence: Sentence, found: _Found, context: StageContext) -> Sentence:
@@ -241,18 +245,17 @@ async def _searched_for(sentence: Sentence, found: _Found, context: StageContext
     if held:
         reason = f"held: {' '.join(held[0].quote.split())[:_SHOWN_CHARS]}"
         verdict = Verdict(kind="false", reason=reason, evidence=held[0].id, start=held[0].start, end=held[0].end)
-        return sentence.model_copy(update={"verdict": verdict})
+        return sentence.replace(verdict=verdict)
     if not pieces:
         return _with(sentence, "not_in_sources")
     found.passages.update({piece.id: piece for piece in pieces})
     # The judge sees what was found; the report cites what the sentence itself names.
-    return sentence.model_copy(update={"premises": tuple(piece.id for piece in pieces)})
+    return sentence.replace(premises=tuple(piece.id for piece in pieces))
 
 
 async def _by_reasoner(paragraphs: Sequence[Paragraph], sources: Sources, context: StageContext) -> list[Paragraph]:
     """Have what code could not decide judged, all of a section at once, each sentence beside its neighbours."""
-    asked: list[Reasoner] = []
-    unusable: list[UnusableAnswer] = []
+    failures: list[CallFailed] = []
     support = Support(
         brief=sources.brief,
         paragraphs=tuple(paragraphs),
@@ -261,15 +264,14 @@ async def _by_reasoner(paragraphs: Sequence[Paragraph], sources: Sources, contex
     )
 
     async def ask(reasoner: Reasoner) -> tuple[Judgement, ...]:
-        asked.append(reasoner)
         try:
             return await reasoner.judge(support)
-        except UnusableAnswer as exc:
-            unusable.append(exc)
+        except CallFailed as failure:
+            failures.append(failure)
             raise
 
     answers = {judgement.number: judgement for judgement in await context.reason("judge", ask)}
-    is_failed = bool(context.run.adapters.models) and asked[-1] is context.run.adapters.fallback
+    is_unusable = any(isinstance(failure, UnusableAnswer) for failure in failures)
     pieces = {piece.id: piece for piece in sources.evidence}
     done, number = [], 0
     for paragraph in paragraphs:
@@ -278,13 +280,13 @@ async def _by_reasoner(paragraphs: Sequence[Paragraph], sources: Sources, contex
             number += 1
             if sentence.verdict is None and paragraph.kind != "caption":
                 passages = tuple(pieces[id_] for id_ in (*sentence.evidence, *sentence.premises) if id_ in pieces)
-                if unusable and sentence.kind != "calculation":
+                if is_unusable and sentence.kind != "calculation":
                     # What a model wrote that cannot judge is not believed.
                     sentence = _with(sentence, _REFUSED_AS[sentence.kind], "unreliable")
                 else:
-                    sentence = _judged(sentence, passages, answers.get(number), sources, is_failed=is_failed)
+                    sentence = _judged(sentence, passages, answers.get(number), sources, is_failed=bool(failures))
             sentences.append(sentence)
-        done.append(paragraph.model_copy(update={"sentences": tuple(sentences)}))
+        done.append(paragraph.replace(sentences=tuple(sentences)))
     return done
 
 
@@ -304,23 +306,21 @@ def _judged(
         kind = _OF_CONCLUSION.get(kind, kind)
         premises = tuple(id_ for id_ in judgement.premises if id_ in sentence.evidence) or sentence.evidence
         rests = {"premises": premises, "evidence": premises} if kind == "follows" else {}
-        return _with(sentence.model_copy(update=rests), kind, "judged" if kind == "follows" else f"judged: {remark}")
+        return _with(sentence.replace(**rests), kind, "judged" if kind == "follows" else f"judged: {remark}")
     kind = _OF_FINDING.get(kind, kind)
     if sentence.kind == "absence":
         is_absent = kind == "supported"
-        return _with(sentence.model_copy(update={"premises": ()}), "not_in_sources" if is_absent else "false", remark)
-    verdict = _proved(judgement.model_copy(update={"verdict": kind}), sentence, passages)
+        return _with(sentence.replace(premises=()), "not_in_sources" if is_absent else "false", remark)
+    verdict = _proved(judgement.replace(verdict=kind), sentence, passages)
     if verdict.kind == "not_checked":
         return _unjudged(sentence, passages, verdict.reason)
     if sentence.kind == "calculation":
         is_sound = verdict.kind in ("supported", "partly")
-        return sentence.model_copy(
-            update={"verdict": verdict.model_copy(update={"kind": "computed" if is_sound else "wrong"})}
-        )
+        return sentence.replace(verdict=verdict.replace(kind="computed" if is_sound else "wrong"))
     if sentence.cells:
-        return sentence.model_copy(update={"verdict": verdict})
+        return sentence.replace(verdict=verdict)
     beyond = _beyond_span(sentence, verdict, passages, sources) if verdict.kind in ("supported", "partly") else None
-    return _with_what_carries(sentence.model_copy(update={"verdict": beyond or verdict}), passages)
+    return _with_what_carries(sentence.replace(verdict=beyond or verdict), passages)
 
 
 def _beyond_span(
@@ -332,7 +332,7 @@ def _beyond_span(
         if piece.id == verdict.evidence:
             first, last = verdict.start - piece.start, verdict.end - piece.start
             spans = [span for span in whole_sentences(piece.quote) if span.start < last and span.end > first]
-            piece = piece.model_copy(update={"quote": piece.quote[spans[0].start : spans[-1].end]})
+            piece = piece.replace(quote=piece.quote[spans[0].start : spans[-1].end])
         relied_on.append(piece)
     # Names and dates may stand elsewhere in the passages.
     asked = " ".join((sources.asked, *(piece.quote for piece in passages)))
@@ -375,7 +375,7 @@ def _with_what_carries(sentence: Sentence, passages: Sequence[Evidence]) -> Sent
     """Return the sentence without the citations that have nothing in common with it."""
     carrying = [one for one in passages if is_related(sentence.text, one.quote)] or passages
     kept = {id_ for passage in carrying for id_ in (passage.id, passage.header)}
-    return sentence.model_copy(update={"evidence": tuple(id_ for id_ in sentence.evidence if id_ in kept)})
+    return sentence.replace(evidence=tuple(id_ for id_ in sentence.evidence if id_ in kept))
 
 
 async def _under_headers(sentence: Sentence, context: StageContext) -> tuple[Sentence, tuple[Evidence, ...]]:
@@ -384,7 +384,7 @@ async def _under_headers(sentence: Sentence, context: StageContext) -> tuple[Sen
     passages = await context.records.evidence(cited)
     headers = list(dict.fromkeys(piece.header for piece in passages if piece.header and piece.header not in cited))
     passages += await context.records.evidence(headers)
-    return sentence.model_copy(update={"evidence": (*cited, *headers)}), tuple(passages)
+    return sentence.replace(evidence=(*cited, *headers)), tuple(passages)
 
 
 def _proved(judgement: Judgement, sentence: Sentence, passages: tuple[Evidence, ...]) -> Verdict:
@@ -436,7 +436,7 @@ def settled(paragraphs: Iterable[Paragraph], sources: Sources) -> Checked:
                 own.append(sentence)
                 is_cut = False
         if own:
-            kept.append(_absences_cited(paragraph.model_copy(update={"sentences": tuple(own)})))
+            kept.append(_absences_cited(paragraph.replace(sentences=tuple(own))))
     headed = _leading_on(_headed(_with_points(kept, sources), sources))
     return Checked(paragraphs=tuple(headed), dropped=tuple(dropped))
 
@@ -457,10 +457,10 @@ def _absences_cited(paragraph: Paragraph) -> Paragraph:
     is_note = all(each.kind in ("absence", "link") for each in paragraph.sentences)
     *before, last = paragraph.sentences
     if is_note:
-        bare = tuple(each.model_copy(update={"evidence": ()}) for each in paragraph.sentences)
-        return paragraph.model_copy(update={"sentences": bare, "kind": "note"})
+        bare = tuple(each.replace(evidence=()) for each in paragraph.sentences)
+        return paragraph.replace(sentences=bare, kind="note")
     nearest = last.evidence or next(each.evidence for each in reversed(before) if each.evidence)
-    return paragraph.model_copy(update={"sentences": (*before, last.model_copy(update={"evidence": nearest}))})
+    return paragraph.replace(sentences=(*before, last.replace(evidence=nearest)))
 
 
 def _with_points(paragraphs: Sequence[Paragraph], sources: Sources) -> list[Paragraph]:
@@ -469,10 +469,7 @@ def _with_points(paragraphs: Sequence[Paragraph], sources: Sources) -> list[Para
     cited = dict.fromkeys(id_ for paragraph in paragraphs for id_ in paragraph.cite_ids)
     texts = [each.text for paragraph in paragraphs for each in paragraph.sentences]
     told = " ".join([sources.asked, *texts, *(quotes.get(id_, "") for id_ in cited)])
-    return [
-        one if not one.is_item or _is_name(one.lead, told) else one.model_copy(update={"lead": ""})
-        for one in paragraphs
-    ]
+    return [one if not one.is_item or _is_name(one.lead, told) else one.replace(lead="") for one in paragraphs]
 
 
 def _is_name(text: str, told: str) -> bool:
@@ -489,7 +486,7 @@ def _headed(paragraphs: Sequence[Paragraph], sources: Sources) -> list[Paragraph
         own = list(group)
         told = " ".join([sources.asked, *(each.text for paragraph in own for each in paragraph.sentences)])
         before = title if title in sources.planned or _is_name(title, told) else before
-        found += [paragraph.model_copy(update={"section": before}) for paragraph in own]
+        found += [paragraph.replace(section=before) for paragraph in own]
     return found
 
 
@@ -529,7 +526,7 @@ def _leading_on(paragraphs: Sequence[Paragraph]) -> Iterable[Paragraph]:
         while sentences and sentences[-1].kind == "link":
             ending.insert(0, sentences.pop())
         if sentences:
-            yield paragraph.model_copy(update={"sentences": tuple(sentences)})
+            yield paragraph.replace(sentences=tuple(sentences))
         leads = after is not None and after.section == paragraph.section and (after.mark or after.kind == "table")
         if ending and leads:
             yield Paragraph(section=paragraph.section, kind="note", sentences=tuple(ending))

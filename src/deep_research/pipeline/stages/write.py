@@ -17,16 +17,15 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.earlier import answer_in, follow_notes, followed_in, subject_of, with_section
 from deep_research.pipeline.fan_out import both
 from deep_research.pipeline.figures import figure_files, figure_record, pictures_of, with_figures
-from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.missing_figures import left_out
-from deep_research.pipeline.outcome import findings_from, outcomes_of, unanswered
-from deep_research.pipeline.passages import cited_passages, contexts_of
+from deep_research.pipeline.outcome import unanswered
+from deep_research.pipeline.passages import cited_passages
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.retrieval import Account, Health, health_of, title_of
 from deep_research.pipeline.stages.analyze import disagreements
 from deep_research.pipeline.stages.draft import as_claims
-from deep_research.pipeline.stages.verify import Checked, Sources, claims_nothing, judged, settled
-from deep_research.pipeline.state import RunState, Update
+from deep_research.pipeline.stages.verify import Checked, Sources, claims_nothing, judged, settled, sources_of
+from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.pipeline.update import changes_since
 from deep_research.readers import PROMPT_INJECTION_FOUND, place_of
 from deep_research.reasoning.rules.question.analysis import has_short_outline
@@ -74,7 +73,7 @@ class ReportGenerator:
         findings: Findings,
         body: Checked,
         conclusion: Conclusion,
-        state: dict[str, Any],
+        state: DeepResearchState,
         *,
         analysis: Sequence[Paragraph] = (),
         knowledge: str = "",
@@ -87,17 +86,14 @@ class ReportGenerator:
         earlier, before = await followed_in(state, context)
         is_answer = has_short_outline(findings.brief, findings.plan.titles)
         abstract, chapters = _chapters(findings, body, conclusion, analysis, words)
-        gaps = [*map(Gap.from_json, state.get("gaps", ())), *context.gaps]
+        gaps = [*state.gaps, *context.gaps]
         paragraphs = [*abstract, *(paragraph for chapter in chapters for paragraph in chapter.paragraphs)]
         report = Report(
             title=findings.plan.research_title,
             abstract=await _counted(abstract, words, records),
             abstract_title=words("report.answer" if is_answer else "report.abstract"),
             chapters=tuple(
-                [
-                    Chapter(title=each.title, paragraphs=await _counted(each.paragraphs, words, records))
-                    for each in chapters
-                ]
+                [each.replace(paragraphs=await _counted(each.paragraphs, words, records)) for each in chapters]
             ),
             disagreements=_untold(disagreements, paragraphs, findings.brief, is_written=is_written),
             knowledge=knowledge,
@@ -106,7 +102,7 @@ class ReportGenerator:
             is_answered=conclusion.is_answered and any(paragraph.kind != "note" for paragraph in paragraphs),
             run_line=words("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
         )
-        report, unplaced = await with_figures(report, state.get("figures", ()), words, records, before=before)
+        report, unplaced = await with_figures(report, state.figures, words, records, before=before)
         told = [*(before.paragraphs if before else ()), *report.paragraphs]
         cited = list(dict.fromkeys(id_ for paragraph in told for id_ in paragraph.cite_ids))
         evidence = await records.evidence(cited)
@@ -124,28 +120,26 @@ class ReportGenerator:
         cuts = (note("abstract", line) for line in cuts_of(gaps, context.request.budget, words))
         cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.used]
         health = await health_of(cited_snapshots, records, is_followed=earlier is not None)
-        account = Account(health, context.run.adapters.specs, words)
-        report = report.model_copy(
-            update={
-                "notice": (*account.notice(), *_unread(findings.brief, words, has_model=bool(models))),
-                # Where no source answered, nothing can be said of what they hold.
-                "abstract": (*(() if health.is_unanswered else report.abstract), *cuts, *_legend(report, words)),
-                "gaps": () if health.is_unanswered else (*report.gaps, *(unread_of(gaps, words) if is_open else ())),
-                "about": (
-                    *(follow_notes(earlier, searched=bool(health.engines), words=words) if earlier else ()),
-                    *findings.brief.assumptions,
-                    *limits_of(gaps, words),
-                    *(words("figure.left_out", title=title) for title in unplaced),
-                    *foreign,
-                    *await _noticed(citations, words, records),
-                    *account.lines(context.request),
-                    *wording_of(report.paragraphs, models, words),
-                ),
-            }
+        account = Account(health, context.adapters.specs, words)
+        report = report.replace(
+            notice=(*account.notice(), *_unread(findings.brief, words, has_model=bool(models))),
+            # Where no source answered, nothing can be said of what they hold.
+            abstract=(*(() if health.is_unanswered else report.abstract), *cuts, *_legend(report, words)),
+            gaps=() if health.is_unanswered else (*report.gaps, *(unread_of(gaps, words) if is_open else ())),
+            about=(
+                *(follow_notes(earlier, searched=bool(health.engines), words=words) if earlier else ()),
+                *findings.brief.assumptions,
+                *limits_of(gaps, words),
+                *(words("figure.left_out", title=title) for title in unplaced),
+                *foreign,
+                *await _noticed(citations, words, records),
+                *account.lines(context.request),
+                *wording_of(report.paragraphs, models, words),
+            ),
         )
         subject, answer = subject_of(findings.brief, earlier), answer_in(report)
         report = with_section(before, report, question=context.request.question, words=words) if before else report
-        report = report.model_copy(update={"pictures": await pictures_of(citations, context)})
+        report = report.replace(pictures=await pictures_of(citations, context))
         return WrittenReport(report, citations, evidence, places, health, words.language, subject, answer)
 
     async def write_files(self, written: WrittenReport, context: StageContext) -> None:
@@ -201,7 +195,7 @@ def _chapters(
                 if each.text not in said or (after and after.text not in said and not stands_alone(after.text))
             )
             if fresh := tuple(each for each in unsaid if not support or support & {*each.evidence}):
-                left.append(paragraph.model_copy(update={"sentences": fresh}))
+                left.append(paragraph.replace(sentences=fresh))
         # A section that was asked for stands, even where the abstract says all of it.
         if left or (own and not is_short and (findings.settled_titles or not support)):
             chapters.append(Chapter(title=title, paragraphs=tuple(left or own[: 1 if support else None])))
@@ -258,11 +252,9 @@ def _with_leads(
     disputed = {sentence.text for table in report.disagreements for sentence in table.sentences}
     pieces = {piece.id: piece for piece in evidence}
     led = partial(_with_lead, pieces=pieces, sources=sources, disputed=disputed, words=words)
-    chapters = (
-        chapter.model_copy(update={"paragraphs": tuple(map(led, chapter.paragraphs))}) for chapter in report.chapters
-    )
+    chapters = (chapter.replace(paragraphs=tuple(map(led, chapter.paragraphs))) for chapter in report.chapters)
     abstract = tuple(led(one, is_lead=not is_answer) for one in report.abstract)
-    return report.model_copy(update={"abstract": abstract, "chapters": tuple(chapters)})
+    return report.replace(abstract=abstract, chapters=tuple(chapters))
 
 
 def _with_lead(
@@ -287,7 +279,7 @@ def _with_lead(
         title if len(title) <= _TITLE_CHARS else f"{title[:_TITLE_CHARS].rpartition(' ')[0] or title[:_TITLE_CHARS]}…"
     )
     day = f" ({source.published[:10]})" if source.published else ""
-    return paragraph.model_copy(update={"lead": words("report.according", title=title, day=day)})
+    return paragraph.replace(lead=words("report.according", title=title, day=day))
 
 
 def _legend(report: Report, words: Words) -> tuple[Paragraph, ...]:
@@ -318,13 +310,13 @@ async def _counted(paragraphs: Sequence[Paragraph], words: Words, records: RunRe
         shown = len(paragraph.sentences)
         left = [words("report.rows", shown=shown, total=total)] if total > shown else []
         lead = " · ".join([paragraph.lead, *left] if paragraph.lead else left)
-        found.append(paragraph.model_copy(update={"lead": lead}))
+        found.append(paragraph.replace(lead=lead))
     return tuple(found)
 
 
 async def _sources(cited: list[Evidence], words: Words, context: StageContext) -> tuple[list[Source], dict[str, str]]:
     """Return everything that was read, by its first address, and where in it each cited passage stands."""
-    records, specs = context.records, context.run.adapters.specs
+    records, specs = context.records, context.adapters.specs
     sources: list[Source] = []
     places: dict[str, str] = {}
     for id_, address in (await records.documents()).items():
@@ -389,26 +381,23 @@ def _json_lines(records: list[Any]) -> str:
     return "".join(canonical_json(record) + "\n" for record in records)
 
 
-async def write(state: RunState, reporter: ReportGenerator) -> Update:
+async def write(given: DeepResearchState, context: StageContext, reporter: ReportGenerator) -> Update:
     """Edit the report and assemble it; return the content id of what the run's row will keep of it, and what was kept
     out.
     """
-    context, given = state.context, state.input
-    findings = await findings_from(given, context.records)
-    brief, evidence = findings.brief, findings.evidence
-    contexts = await contexts_of(evidence, brief.language, context.records)
-    sources = Sources(brief, evidence, contexts, frozenset(findings.plan.titles), len(given.get("figures", ())))
-    drafted = tuple(await context.records.load_all(Paragraph, given.get("draft", "")))
+    findings, sources = await sources_of(given, context)
+    brief, evidence = sources.brief, sources.evidence
+    drafted = tuple(await context.records.load_all(Paragraph, given.draft))
     documents = dict.fromkeys(piece.document for piece in evidence)
     draft = Draft(
         brief=brief,
         plan=findings.plan,
         paragraphs=drafted,
         evidence=evidence,
-        contexts=contexts,
+        contexts=dict(sources.contexts),
         left_out=left_out(evidence, [each for paragraph in drafted for each in paragraph.sentences]),
         titles=tuple([(await context.records.document(document)).title for document in documents]),
-        gaps=tuple(unanswered(outcomes_of(given), findings)),
+        gaps=tuple(unanswered(given.followed_outcomes, findings)),
     )
     edited, disputed = await both(_edited(draft, sources, context), _disputed(findings, given, sources, context))
     body = settled(edited, sources)
@@ -417,18 +406,15 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
     is_written = any(paragraph.section == "abstract" for paragraph in body.paragraphs)
     if is_written:
         answer, more = bounded([paragraph for paragraph in body.paragraphs if paragraph.section == "abstract"])
-        moved = (paragraph.model_copy(update={"section": words("report.findings")}) for paragraph in more)
+        moved = (paragraph.replace(section=words("report.findings")) for paragraph in more)
         others = (paragraph for paragraph in body.paragraphs if paragraph.section != "abstract")
-        body = body.model_copy(update={"paragraphs": (*answer, *moved, *others)})
-    draft = draft.model_copy(update={"paragraphs": body.paragraphs})
+        body = body.replace(paragraphs=(*answer, *moved, *others))
+    draft = draft.replace(paragraphs=body.paragraphs)
     conclusion = await context.reason("conclude", lambda reasoner: reasoner.conclude(draft))
     # What rules lead with is quoted from the sources, and checked like all else.
     leading = settled(await judged(as_claims(conclusion.abstract), sources, context.at("abstract")), sources)
     gaps, unfounded = _gaps([*conclusion.unanswered, *draft.gaps], brief)
-    conclusion = conclusion.model_copy(
-        # A report that was written as a whole says itself what is open.
-        update={"abstract": leading.paragraphs, "unanswered": () if is_written else gaps}
-    )
+    conclusion = conclusion.replace(abstract=leading.paragraphs, unanswered=() if is_written else gaps)
     is_unfounded = not evidence and context.request.search.model_knowledge
     knowledge = await context.reason("recall", lambda reasoner: reasoner.recall(brief)) if is_unfounded else ""
     # Where nothing of a model's analysis could stand, what was counted does.
@@ -448,7 +434,7 @@ async def write(state: RunState, reporter: ReportGenerator) -> Update:
     if earlier := context.request.update:
         line = await changes_since(earlier, await _edition(written, context), context)
         about = (line, *written.report.about)
-        written = replace(written, report=written.report.model_copy(update={"about": about}))
+        written = replace(written, report=written.report.replace(about=about))
     await reporter.write_files(written, context)
     refusals = (*body.dropped, *leading.dropped, *analysis.dropped, *disputed.dropped, *unfounded)
     checked = Checked(paragraphs=body.paragraphs, dropped=refusals)
@@ -468,7 +454,7 @@ async def _edited(draft: Draft, sources: Sources, context: StageContext) -> tupl
         for sentence in paragraph.sentences:
             number += 1
             own += _changed(sentence, changes[number]) if number in changes else [sentence]
-        paragraphs += [paragraph.model_copy(update={"sentences": tuple(own)})] if own else []
+        paragraphs += [paragraph.replace(sentences=tuple(own))] if own else []
     return await judged(paragraphs, sources, context.at("edited"))
 
 
@@ -476,7 +462,7 @@ def _changed(before: Sentence, after: Sequence[Sentence]) -> list[Sentence]:
     """Return what stands in the place of a sentence; one that stayed the same keeps its verdict."""
     is_same = [(each.text, each.kind) == (before.text, before.kind) for each in after]
     if len(after) == 1 and not is_same[0]:
-        return [after[0].model_copy(update={"revised_from": before.text})]
+        return [after[0].replace(revised_from=before.text)]
     return [
         before if same and set(each.evidence) <= set(before.evidence) else each
         for each, same in zip(after, is_same, strict=True)
@@ -493,7 +479,7 @@ async def _with_quotes(
     told = {paragraph.section for paragraph in body.paragraphs if paragraph.kind in ("claim", "table")}
     lost = {*(paragraph.section for paragraph in drafted), *findings.settled_titles} - told - {"abstract"}
     is_empty = not told - {"abstract"}
-    quoted = await context.run.adapters.fallback.draft(findings) if is_empty or lost & set(findings.plan.titles) else ()
+    quoted = await context.adapters.fallback.draft(findings) if is_empty or lost & set(findings.plan.titles) else ()
     wanted = [one for one in quoted if one.section in lost or is_empty]
     checked = settled(await judged(wanted, sources, context.at("quoted")), sources) if wanted else Checked()
     found = [*body.paragraphs, *checked.paragraphs]
@@ -507,16 +493,16 @@ async def _with_quotes(
     return Checked(paragraphs=tuple(whole), dropped=(*body.dropped, *checked.dropped))
 
 
-async def _analysis(state: dict[str, Any], sources: Sources, context: StageContext) -> Checked:
+async def _analysis(state: DeepResearchState, sources: Sources, context: StageContext) -> Checked:
     """Return the analysis by rules, checked; what would change the conclusion needs no source."""
-    if not state.get("analysis"):
+    if not state.analysis:
         return Checked()
-    analysis = await context.records.load(Analysis, state["analysis"])
+    analysis = await context.records.load(Analysis, state.analysis)
     words = words_in(sources.brief.language)
     title, lead = words("report.analysis"), words("report.changes")
     notes = tuple(Sentence(text=text) for text in analysis.changes)
     ahead = [Paragraph(section=title, kind="note", lead=lead, sentences=notes)] if notes else []
-    shown = [each.model_copy(update={"section": title}) for each in as_claims(analysis.paragraphs)]
+    shown = [each.replace(section=title) for each in as_claims(analysis.paragraphs)]
     return settled(await judged([*shown, *ahead], sources, context.at("analysis")), sources)
 
 
@@ -565,7 +551,7 @@ async def _stored(written: WrittenReport, asked: JsonObject, context: StageConte
     return await store.put_blob(claim, canonical_json(result).encode())
 
 
-async def _disputed(findings: Findings, state: dict[str, Any], sources: Sources, context: StageContext) -> Checked:
+async def _disputed(findings: Findings, state: DeepResearchState, sources: Sources, context: StageContext) -> Checked:
     """Return where sources disagree, checked; this needs no answer of a model and is done while one is awaited."""
     tables = await disagreements(findings, state, context.records)
     cited = await context.records.evidence([id_ for table in tables for id_ in table.cite_ids])
