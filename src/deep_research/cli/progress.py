@@ -15,6 +15,7 @@ from rich.text import Text
 from deep_research.cli.printing import tell
 from deep_research.events import LiveText, RunEvent
 from deep_research.messages.words import Words
+from deep_research.service.progress import RunAccount
 from deep_research.service.progress_lines import (
     RESEARCH_STEPS,
     Data,
@@ -50,37 +51,21 @@ class SectionLines:
     """The sections of a run as its events tell of them, in the order of the plan."""
 
     words: Words
-    _known: dict[str, Data] = field(default_factory=dict)
-    _round: dict[str, int] = field(default_factory=dict)
-
-    def show(self, event: RunEvent) -> None:
-        """Take note of an event about a section."""
-        data: Data = event.data
-        if event.kind == "report-plan":
-            self._known = {section["title"]: {} for section in data["sections"]}
-        elif event.kind == "serp-query":
-            self._round[data["section"]] = data["round"]
-        elif event.kind == "section-coverage":
-            self._known[data["section"]] = dict(data)
-        elif event.kind == "progress" and data["step"] == "analyze":
-            # What was to be searched again found no other query to ask.
-            for known in self._known.values():
-                if known and not known["is_sufficient"]:
-                    known["stop"] = known.get("stop") or "exhausted"
+    account: RunAccount = field(default_factory=RunAccount)
 
     def lines(self) -> list[str]:
         """Return a line for each section that was searched for."""
-        begun = [title for title in self._known if title in self._round]
+        begun = [title for title in self.account.sections if title in self.account.rounds]
         width = min(_MAX_TITLE, max(map(cell_len, begun), default=0))
         return [f"  {_fitted(title, width)}  {self._line(title)}" for title in begun]
 
     def _line(self, title: str) -> str:
-        data, round_ = self._known[title], self._round[title]
-        share, reasons = bar_of(data.get("coverage", 0.0)), what_is_missing(data)[:1]
-        if data.get("round") != round_:
+        section, round_ = self.account.section(title), self.account.rounds[title]
+        share, reasons = bar_of(section.coverage), what_is_missing(section)[:1]
+        if section.round != round_:
             return f"{share}  {' · '.join((self.words('coverage.searching', round=round_), *reasons))}"
         # What does not fit the terminal is cut off at the end.
-        return f"{share}  {' · '.join((score_line(data, self.words), *reasons, what_follows(data, self.words)))}"
+        return f"{share}  {' · '.join((score_line(section, self.words), *reasons, what_follows(section, self.words)))}"
 
 
 def bar_of(share: float) -> str:
@@ -154,7 +139,7 @@ class Bars(Display):
         if self._is_closed:
             return
         self._progress.start()
-        self._sections.show(event)
+        self._sections.account.take(event)
         data: Data = event.data
         if line := self._news.of(event):
             self._progress.console.print(clean_text(line), highlight=False, markup=False)

@@ -8,6 +8,7 @@ from typing import Any
 from deep_research.events import RunEvent
 from deep_research.messages.words import Words
 from deep_research.pipeline.control import question_lines, words_of
+from deep_research.pipeline.plan_text import followed_plan
 from deep_research.request import Spend
 from deep_research.store.port import RunRow
 
@@ -65,15 +66,10 @@ def _part(label: str, lines: Sequence[str], words: Words) -> str:
 
 
 def _plan(events: Sequence[RunEvent]) -> list[str]:
-    plan = last_plan(events)
+    plan = followed_plan(events)
     if plan is None:
         return []
     return [plan["title"], *(f"{number}. {each['title']}" for number, each in enumerate(plan["sections"], start=1))]
-
-
-def last_plan(events: Sequence[RunEvent]) -> dict[str, Any] | None:
-    """Return the plan that a run follows."""
-    return next((event.data for event in reversed(events) if event.kind == "report-plan"), None)
 
 
 def _progress(events: Sequence[RunEvent], words: Words) -> list[str]:

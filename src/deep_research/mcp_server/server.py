@@ -69,7 +69,6 @@ class ResearchServer:
         links_of: Callable[[Context], Links] = lambda _: Links(),
     ) -> None:
         self._service, self._who_calls, self._links_of = service, who_calls, links_of
-        self._tools = {spec.name: spec for spec in TOOLS}
 
     def protocol(self) -> Server[Any]:
         """Return what a transport serves."""
@@ -86,12 +85,12 @@ class ResearchServer:
         )
 
     async def _list_tools(self, _: Context, __: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[_listed(spec) for spec in self._tools.values()])
+        return ListToolsResult(tools=[_listed(name, spec) for name, spec in TOOLS.items()])
 
     async def _call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
-        spec = self._tools.get(params.name)
+        spec = TOOLS.get(params.name)
         if spec is None:
-            raise MCPError(INVALID_PARAMS, f"There is no tool {params.name!r}; there are {', '.join(self._tools)}.")
+            raise MCPError(INVALID_PARAMS, f"There is no tool {params.name!r}; there are {', '.join(TOOLS)}.")
         try:
             given = spec.arguments.model_validate(params.arguments or {})
             result = await spec.call(given, self._caller(context))
@@ -102,7 +101,7 @@ class ResearchServer:
         except DeepResearchError as exc:
             return _failed(public_message(str(exc)))
         except Exception:  # Told without its words, which may quote paths and pages.
-            _log.exception("the tool %s failed", spec.name)
+            _log.exception("the tool %s failed", params.name)
             return _failed("Something went wrong in the server; its log says what. Another try may help.")
         return CallToolResult(
             content=[TextContent(type="text", text=result.text)],
@@ -169,9 +168,9 @@ class ResearchServer:
         return Library(self._service, self._who_calls(context), self._links_of(context))
 
 
-def _listed(spec: ToolSpec) -> Tool:
+def _listed(name: str, spec: ToolSpec) -> Tool:
     return Tool(
-        name=spec.name,
+        name=name,
         title=spec.title,
         description=spec.description,
         input_schema=spec.arguments.model_json_schema(),
@@ -179,8 +178,8 @@ def _listed(spec: ToolSpec) -> Tool:
         annotations=ToolAnnotations(
             title=spec.title,
             read_only_hint=spec.is_read_only,
-            destructive_hint=spec.name == "cancel",
-            open_world_hint=spec.name in ("research", "answer"),
+            destructive_hint=name == "cancel",
+            open_world_hint=name in ("research", "answer"),
         ),
     )
 

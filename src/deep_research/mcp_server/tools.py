@@ -1,12 +1,11 @@
-"""The tools: what each does, and what the model that calls it is told about it."""
+"""The tools: what each does; its docstring is what the model that calls it is told about it."""
 
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
@@ -58,8 +57,42 @@ class ToolResult(NamedTuple):
     data: BaseModel
 
 
+class ToolSpec(NamedTuple):
+    """A tool as it is listed and called; `is_read_only` says that calling it changes nothing."""
+
+    title: str
+    description: str
+    arguments: type[Arguments]
+    answer: type[BaseModel]
+    call: Callable[[Any, Caller], Awaitable[ToolResult]]
+    is_read_only: bool
+
+
+# Every tool by its name, in the order in which they are listed.
+TOOLS: dict[str, ToolSpec] = {}
+Tool = TypeVar("Tool", bound=Callable[[Any, Caller], Awaitable[ToolResult]])
+
+
+def _tool(title: str, answer: type[BaseModel], *, is_read_only: bool = False) -> Callable[[Tool], Tool]:
+    """Offer a function as a tool of its name; its docstring is what the model that calls it is told."""
+
+    def offer(call: Tool) -> Tool:
+        description = " ".join(str(call.__doc__).split())
+        arguments = call.__annotations__["given"]
+        TOOLS[call.__name__] = ToolSpec(title, description, arguments, answer, call, is_read_only)
+        return call
+
+    return offer
+
+
+@_tool("Research a question", ResearchState)
 async def research(given: ResearchArguments, caller: Caller) -> ToolResult:
-    """Start a run and wait for it."""
+    """Research a question thoroughly and return a report with checked citations. Use it for questions
+    that need several sources, comparison or up-to-date facts; not for what you know or for small
+    talk. Waits up to wait_seconds and tells progress meanwhile. Returns the report; or a question to
+    the user (pass the answer on with answer); or, if it takes longer, the run's id for
+    research_status. The research goes on if you stop waiting.
+    """
     new = NewRun(
         **given.model_dump(exclude={"follow_up_of", "budget_usd", "wait_seconds"}),
         follow=given.follow_up_of,
@@ -69,28 +102,30 @@ async def research(given: ResearchArguments, caller: Caller) -> ToolResult:
     return await _state_after(row, given.wait_seconds, caller)
 
 
+@_tool("Where a research stands", ResearchState, is_read_only=True)
 async def research_status(given: StatusArguments, caller: Caller) -> ToolResult:
-    """Wait for a run and say where it stands."""
+    """Wait for a research that was started earlier and return its report, its question to the user, or
+    that it is still under way. Call it again as long as it is.
+    """
     row = await caller.service.get(given.run, caller.who)
     return await _state_after(row, given.wait_seconds, caller)
 
 
+@_tool("Answer a question of a research", ResearchState)
 async def answer(given: AnswerArguments, caller: Caller) -> ToolResult:
-    """Answer what a run asks, and wait for it."""
+    """Answer what a research asked (its status is 'waiting') and wait for it to go on, like research
+    does. The answer is the number of an option or words of the user; 'start now' lets it begin
+    without one.
+    """
     row = await caller.service.answer(given.run, given.answer, caller.who)
     return await _state_after(row, given.wait_seconds, caller)
 
 
-async def cancel(given: CancelArguments, caller: Caller) -> ToolResult:
-    """Stop a run."""
-    row = await caller.service.cancel(given.run, caller.who)
-    if row.status in ENDED and row.status != "cancelled":
-        raise UsageError(f"Run {row.id} is {row.status}; there is nothing to cancel.")
-    return ToolResult(f"Run {row.id} is cancelled.", ResearchState(run=row.id, status="cancelled"))
-
-
+@_tool("Read a report", Report, is_read_only=True)
 async def report(given: ReportArguments, caller: Caller) -> ToolResult:
-    """Return a report or a section of it."""
+    """Return the report of a finished research, whole or one section by its title, as Markdown with
+    numbered citations or as JSON with sections, citations and sources apart.
+    """
     row = await caller.service.get(given.run, caller.who)
     if row.result is None:
         raise UsageError(f"Run {row.id} has no report yet; it is {row.status}. Call research_status to wait for it.")
@@ -110,14 +145,28 @@ async def report(given: ReportArguments, caller: Caller) -> ToolResult:
     return ToolResult(f"## {section.title}\n\n{section.text}\n\n{listed}".rstrip() + "\n", data)
 
 
+@_tool("Cancel a research", ResearchState)
+async def cancel(given: CancelArguments, caller: Caller) -> ToolResult:
+    """Stop a research that is under way or waits for an answer. What it has found so far is kept."""
+    row = await caller.service.cancel(given.run, caller.who)
+    if row.status in ENDED and row.status != "cancelled":
+        raise UsageError(f"Run {row.id} is {row.status}; there is nothing to cancel.")
+    return ToolResult(f"Run {row.id} is cancelled.", ResearchState(run=row.id, status="cancelled"))
+
+
+@_tool("Search reports, sources and documents", SearchResults, is_read_only=True)
 async def search(given: SearchArguments, caller: Caller) -> ToolResult:
-    """Look through reports, sources and documents."""
+    """Find finished reports, sources that were read for them, and the user's own documents by a few
+    words that their titles or texts hold. Searches only what is there already and starts no research.
+    Returns ids for fetch.
+    """
     found = await Library(caller.service, caller.who, caller.links).search(given.query)
     return ToolResult(found.model_dump_json(), found)
 
 
+@_tool("Read a report, source or document", FetchedItem, is_read_only=True)
 async def fetch(given: FetchArguments, caller: Caller) -> ToolResult:
-    """Read something that was found."""
+    """Return the whole text of something that search found, by its id."""
     item = await Library(caller.service, caller.who, caller.links).fetch(given.id)
     return ToolResult(item.model_dump_json(), item)
 
@@ -196,100 +245,3 @@ def _parts(row: RunRow, found: ReportText, links: Links) -> Report:
         sections=sections,
         sources=sources,
     )
-
-
-@dataclass(frozen=True)
-class ToolSpec:
-    """A tool as it is listed and called; `is_read_only` says that calling it changes nothing."""
-
-    name: str
-    title: str
-    description: str
-    arguments: type[Arguments]
-    answer: type[BaseModel]
-    call: Callable[[Any, Caller], Awaitable[ToolResult]]
-    is_read_only: bool = False
-
-
-TOOLS = (
-    ToolSpec(
-        name="research",
-        title="Research a question",
-        description=(
-            "Research a question thoroughly and return a report with checked citations. Use it for questions "
-            "that need several sources, comparison or up-to-date facts; not for what you know or for small "
-            "talk. Waits up to wait_seconds and tells progress meanwhile. Returns the report; or a question to "
-            "the user (pass the answer on with answer); or, if it takes longer, the run's id for "
-            "research_status. The research goes on if you stop waiting."
-        ),
-        arguments=ResearchArguments,
-        answer=ResearchState,
-        call=research,
-    ),
-    ToolSpec(
-        name="research_status",
-        title="Where a research stands",
-        description=(
-            "Wait for a research that was started earlier and return its report, its question to the user, or "
-            "that it is still under way. Call it again as long as it is."
-        ),
-        arguments=StatusArguments,
-        answer=ResearchState,
-        call=research_status,
-        is_read_only=True,
-    ),
-    ToolSpec(
-        name="answer",
-        title="Answer a question of a research",
-        description=(
-            "Answer what a research asked (its status is 'waiting') and wait for it to go on, like research "
-            "does. The answer is the number of an option or words of the user; 'start now' lets it begin "
-            "without one."
-        ),
-        arguments=AnswerArguments,
-        answer=ResearchState,
-        call=answer,
-    ),
-    ToolSpec(
-        name="report",
-        title="Read a report",
-        description=(
-            "Return the report of a finished research, whole or one section by its title, as Markdown with "
-            "numbered citations or as JSON with sections, citations and sources apart."
-        ),
-        arguments=ReportArguments,
-        answer=Report,
-        call=report,
-        is_read_only=True,
-    ),
-    ToolSpec(
-        name="cancel",
-        title="Cancel a research",
-        description="Stop a research that is under way or waits for an answer. What it has found so far is kept.",
-        arguments=CancelArguments,
-        answer=ResearchState,
-        call=cancel,
-    ),
-    ToolSpec(
-        name="search",
-        title="Search reports, sources and documents",
-        description=(
-            "Find finished reports, sources that were read for them, and the user's own documents by a few "
-            "words that their titles or texts hold. Searches only what is there already and starts no research. "
-            "Returns ids for fetch."
-        ),
-        arguments=SearchArguments,
-        answer=SearchResults,
-        call=search,
-        is_read_only=True,
-    ),
-    ToolSpec(
-        name="fetch",
-        title="Read a report, source or document",
-        description="Return the whole text of something that search found, by its id.",
-        arguments=FetchArguments,
-        answer=FetchedItem,
-        call=fetch,
-        is_read_only=True,
-    ),
-)

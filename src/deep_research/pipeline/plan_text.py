@@ -1,7 +1,7 @@
 """A plan as text that people edit (YAML, of which JSON is a part), and back; misfits are named by line or key."""
 
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import yaml
 from pydantic import ValidationError
@@ -26,10 +26,15 @@ def plan_of(row: RunRow, events: Sequence[RunEvent]) -> Plan | None:
     waiting = (row.pending or {}).get("plan")
     if waiting is not None:
         return Plan.from_json(waiting)
-    followed = next((event.data for event in reversed(events) if event.kind == "report-plan"), None)
+    followed = followed_plan(events)
     if followed is None:
         return None
     return Plan.from_json({"research_title": followed["title"], **{key: followed[key] for key in ("goal", "sections")}})
+
+
+def followed_plan(events: Sequence[RunEvent]) -> dict[str, Any] | None:
+    """Return the plan that a run follows, as its event tells it."""
+    return next((event.data for event in reversed(events) if event.kind == "report-plan"), None)
 
 
 def plan_as_text(plan: Plan, *, head: str) -> str:

@@ -1,10 +1,10 @@
 """The statistics of a run from its journal and events: stages, steps, calls, costs, and how they compare."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from deep_research.events import RunEvent
 from deep_research.llm.port import ModelReply
@@ -23,11 +23,15 @@ class Span(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A stage at one place of a run; its status is "" while it is under way, or where it was given up."""
+    """A stage at one place of a run; its status is "" while it is under way, or where it was given up.
+
+    `reason` says why it failed or was skipped.
+    """
 
     name: str
     span: Span
     status: str
+    reason: str
 
 
 def spans_of(events: Sequence[RunEvent]) -> list[Span]:
@@ -53,8 +57,10 @@ def steps_of(events: Sequence[RunEvent]) -> Iterator[Step]:
     for event in events:
         if event.kind == "progress" and event.data["status"] == "started":
             end = ended.get(_place(event))
-            status = str(end.data["status"]) if end else ""
-            yield Step(str(event.data["step"]), Span(event.at, end.at if end else events[-1].at), status)
+            told: Mapping[str, Any] = end.data if end else {}
+            reason = str((told.get("data") or {}).get("reason", ""))
+            span = Span(event.at, end.at if end else events[-1].at)
+            yield Step(str(event.data["step"]), span, str(told.get("status", "")), reason)
 
 
 def _place(event: RunEvent) -> tuple[str, str]:

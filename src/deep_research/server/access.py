@@ -79,7 +79,7 @@ class AccessMiddleware:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         connection = connection_of(scope, behind_proxy=self._settings.server_behind_proxy)
         if connection is None:
-            await problem_response(HTTPStatus.BAD_REQUEST, "The request has no usable Host header.")(
+            await problem_response(scope, HTTPStatus.BAD_REQUEST, "The request has no usable Host header.")(
                 scope, receive, send
             )
             return
@@ -98,7 +98,7 @@ class AccessMiddleware:
         user = identity.user if identity is not None else connection.address
         if self._under_way[user] >= MAX_AT_ONCE:
             detail = words_for(Request(scope))("fault.too_many_requests", count=MAX_AT_ONCE)
-            await problem_response(HTTPStatus.TOO_MANY_REQUESTS, detail)(scope, receive, send)
+            await problem_response(scope, HTTPStatus.TOO_MANY_REQUESTS, detail)(scope, receive, send)
             return
         self._under_way[user] += 1
         try:
@@ -113,11 +113,12 @@ class AccessMiddleware:
         """Return why a request is answered for nobody, whoever asks."""
         if not is_our_name(connection, self._settings.server_hosts):
             return problem_response(
+                scope,
                 HTTPStatus.MISDIRECTED_REQUEST,
                 f"This server is not called {connection.name}; name it in the setting server_hosts if it is.",
             )
         if not is_own_page(connection, scope["method"], Headers(scope=scope)):
-            return problem_response(HTTPStatus.FORBIDDEN, "Pages of other sites may not use this server.")
+            return problem_response(scope, HTTPStatus.FORBIDDEN, "Pages of other sites may not use this server.")
         return None
 
 
@@ -183,6 +184,7 @@ async def _refusal_for(
     needed, has_accounts = needed_scope(method, path), await accounts.exist()
     if identity is None and not has_accounts:
         return problem_response(
+            scope,
             HTTPStatus.FORBIDDEN,
             "This server has no accounts, and answers only on its own machine: deep-research users add NAME",
         )
@@ -192,7 +194,7 @@ async def _refusal_for(
         is_ours = is_proven_own_page(headers) and (identity is None or _has_strict_cookie(connection, headers))
         if not is_ours:
             return problem_response(
-                HTTPStatus.FORBIDDEN, "Only a page of this server may send this; programs send a token."
+                scope, HTTPStatus.FORBIDDEN, "Only a page of this server may send this; programs send a token."
             )
     if identity is not None and needed is not None and needed not in identity.scopes:
         detail = f"This needs the scope {needed}, which the account or token has not."
@@ -206,7 +208,7 @@ def _sign_in_first(scope: Scope, headers: Headers) -> Response:
         query = scope.get("query_string", b"").decode("latin-1")
         back = quote(path + (f"?{query}" if query else ""), safe="")
         return RedirectResponse(f"/sign-in?next={back}", status_code=HTTPStatus.SEE_OTHER)
-    answer = problem_response(HTTPStatus.UNAUTHORIZED, "Sign in, or send a token: Authorization: Bearer …")
+    answer = problem_response(scope, HTTPStatus.UNAUTHORIZED, "Sign in, or send a token: Authorization: Bearer …")
     answer.headers["WWW-Authenticate"] = "Bearer"
     return answer
 

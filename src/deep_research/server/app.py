@@ -26,7 +26,6 @@ from deep_research.server.api.openapi import describe
 from deep_research.server.body_limit import BodyLimitMiddleware
 from deep_research.server.metrics import Metrics, MetricsMiddleware
 from deep_research.server.openai import chat, responses
-from deep_research.server.openai.error_middleware import OpenAIErrorMiddleware
 from deep_research.server.page import routes as page
 from deep_research.server.page import static_files
 from deep_research.server.page.report import draw_report
@@ -81,7 +80,6 @@ def create_app(settings: Settings, *, at_once: int | None = None) -> FastAPI:
         app.include_router(part.router)
     app.add_middleware(BodyLimitMiddleware)
     app.add_middleware(AccessMiddleware, settings=settings)
-    app.add_middleware(OpenAIErrorMiddleware)
     app.add_middleware(MetricsMiddleware, metrics=metrics)
     describe(app)
     return app

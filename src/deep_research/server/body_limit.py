@@ -33,7 +33,7 @@ class BodyLimitMiddleware:
         detail = words_for(request)("fault.body_too_large", limit=self._limit)
         length = request.headers.get("content-length", "")
         if length.isdecimal() and int(length) > self._limit:
-            await problem_response(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)(scope, receive, send)
+            await problem_response(scope, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)(scope, receive, send)
             return
         left = self._limit
         until: float | None = None

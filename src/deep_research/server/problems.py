@@ -1,15 +1,17 @@
-"""Errors as problem details (RFC 9457): one shape for everything that goes wrong."""
+"""Errors as problem details (RFC 9457), for people as pages, and below /v1 as OpenAI's clients read them."""
 
 import json
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
 from deep_research.errors import (
     CannotWrite,
@@ -33,6 +35,14 @@ from deep_research.server.page.language import words_for
 from deep_research.service.public_text import public_message, sendable
 
 MEDIA_TYPE = "application/problem+json"
+# What is below it is answered in OpenAI's shape.
+OPENAI = "/v1/"
+_OPENAI_TYPES = {
+    HTTPStatus.UNAUTHORIZED: ("authentication_error", "invalid_api_key"),
+    HTTPStatus.FORBIDDEN: ("permission_error", "insufficient_permissions"),
+    HTTPStatus.NOT_FOUND: ("invalid_request_error", "not_found"),
+    HTTPStatus.TOO_MANY_REQUESTS: ("rate_limit_error", "rate_limit_exceeded"),
+}
 # Errors of ours by the status that they are answered with, and the words for those whose own words are the operator's.
 _STATUS: tuple[tuple[type[DeepResearchError], HTTPStatus, str], ...] = (
     (NotFound, HTTPStatus.NOT_FOUND, ""),
@@ -95,7 +105,7 @@ def add_problem_details(app: FastAPI) -> None:
     async def ours(request: Request, exc: DeepResearchError) -> Response:
         detail = detail_of(exc, words_for(request))
         if isinstance(exc, LimitReached) and not wants_page(request):
-            return _limit(exc, detail)
+            return _limit(request, exc, detail)
         return error_response(request, status_of(exc), detail)
 
     @app.exception_handler(HTTPException)
@@ -111,7 +121,8 @@ def add_problem_details(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def misfit(request: Request, exc: RequestValidationError) -> Response:
         errors = [{"at": ".".join(map(str, error["loc"])), "problem": error["msg"]} for error in exc.errors()]
-        return problem_response(HTTPStatus.UNPROCESSABLE_ENTITY, words_for(request)("fault.misfit"), errors=errors)
+        detail = words_for(request)("fault.misfit")
+        return problem_response(request.scope, HTTPStatus.UNPROCESSABLE_ENTITY, detail, more={"errors": errors})
 
     @app.exception_handler(Exception)
     async def unforeseen(request: Request, _: Exception) -> Response:
@@ -131,20 +142,31 @@ def detail_of(exc: DeepResearchError, words: Words) -> str:
     return words(key) if key else public_message(exc.in_words(words))
 
 
+def openai_error(message: str, status: HTTPStatus, *, code: str | None = None, param: str | None = None) -> Any:
+    """Return an error as OpenAI's clients read it."""
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        kind, usual = "server_error", "server_error"
+    else:
+        kind, usual = _OPENAI_TYPES.get(status, ("invalid_request_error", "invalid_value"))
+    return {"error": {"message": message, "type": kind, "param": param, "code": code or usual}}
+
+
 def problem_response(
+    scope: Scope,
     status: HTTPStatus,
     detail: str,
     headers: Mapping[str, str] | None = None,
-    errors: list[dict[str, str]] | None = None,
     more: Mapping[str, object] | None = None,
 ) -> Response:
-    """Return an error as problem details."""
-    content: dict[str, object] = {"type": "about:blank", "title": status.phrase, "status": status.value}
-    content |= {"detail": detail} | ({"errors": errors} if errors is not None else {}) | dict(more or {})
-    text = sendable(json.dumps(content, ensure_ascii=False))
+    """Return an error as programs read it that ask where this request does."""
+    if scope["path"].startswith(OPENAI):
+        text, media_type = json.dumps(openai_error(sendable(detail), status)), "application/json"
+    else:
+        content = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}
+        text, media_type = sendable(json.dumps({**content, **(more or {})}, ensure_ascii=False)), MEDIA_TYPE
     # What is too large is not read to its end, so that the connection cannot be used again.
     closing = {"Connection": "close"} if status is HTTPStatus.REQUEST_ENTITY_TOO_LARGE else {}
-    return Response(text, status_code=status, media_type=MEDIA_TYPE, headers={**(headers or {}), **closing})
+    return Response(text, status_code=status, media_type=media_type, headers={**(headers or {}), **closing})
 
 
 def _found(exc: DeepResearchError) -> tuple[HTTPStatus, str]:
@@ -152,16 +174,19 @@ def _found(exc: DeepResearchError) -> tuple[HTTPStatus, str]:
     return next(((status, key) for kind, status, key in _STATUS if isinstance(exc, kind)), unforeseen)
 
 
-def _limit(exc: LimitReached, detail: str) -> Response:
+def _limit(request: Request, exc: LimitReached, detail: str) -> Response:
     """Say what is left, and when there is more."""
     renews_at = exc.renews_at.isoformat() if exc.renews_at else None
     left = {"limit": exc.limit, "most": exc.most, "left": exc.left, "renews_at": renews_at}
     seconds = (exc.renews_at - datetime.now(UTC)).total_seconds() if exc.renews_at else 60.0
-    return problem_response(status_of(exc), detail, {"Retry-After": str(max(1, math.ceil(seconds)))}, more=left)
+    wait = {"Retry-After": str(max(1, math.ceil(seconds)))}
+    return problem_response(request.scope, status_of(exc), detail, wait, left)
 
 
 def error_response(
     request: Request, status: HTTPStatus, detail: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return an error as whoever asked can read it: a page for people, else problem details."""
-    return error_page(request, status, detail) if wants_page(request) else problem_response(status, detail, headers)
+    if wants_page(request):
+        return error_page(request, status, detail)
+    return problem_response(request.scope, status, detail, headers)

@@ -1,6 +1,6 @@
 """Where a run stands, in one picture: computed from its stored events and calls, whoever made them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -13,6 +13,7 @@ from deep_research.pipeline.outcome import THIN
 from deep_research.pipeline.result import edition_of
 from deep_research.pipeline.scope import fetch_scope
 from deep_research.pipeline.state import Stage, Stop
+from deep_research.pipeline.statistics import Step, steps_of
 from deep_research.report.citation import Source
 from deep_research.request import BUDGET_KINDS, BudgetKind
 from deep_research.service.public_text import public_message
@@ -161,31 +162,31 @@ def progress_of(
     row: RunRow, events: Sequence[RunEvent], calls: list[JournalRow], cited: Mapping[str, int]
 ) -> RunProgress:
     """Return where a run stands, from what the store holds of it; `cited` are the numbers of cited documents."""
-    known = _Known()
+    account = RunAccount()
     for event in events:
-        known.take(event)
+        account.take(event)
     # The row is newer than the events where something happened between reading the two.
-    is_over = row.status == "done" or any(name in known.stages for name in (Stage.ANALYZE, Stage.DRAFT))
-    sections = tuple(known.section(title, is_over=is_over) for title in known.sections)
+    account.is_over = account.is_over or row.status == "done"
+    sections = tuple(account.section(title) for title in account.sections)
     spent = spent_so_far(calls).model_copy(update={"seconds": row.active_s})
     kind = (row.pending or {}).get("kind")
     return RunProgress(
         run=row.id,
         status=row.status,
         seq=events[-1].seq if events else 0,
-        title=row.title or known.title,
-        stages=known.all_stages(row.status, is_over=is_over),
+        title=row.title or account.title,
+        stages=tuple(_stages(events, row.status, is_over=account.is_over)),
         sections=sections,
         thin=tuple(section.title for section in sections if section.is_thin),
-        queries=tuple(known.queries.values()),
-        sources=tuple(_sources(known.sources, calls, cited)),
-        figures=tuple(known.figures.values()),
+        queries=tuple(account.queries.values()),
+        sources=tuple(_sources(account.sources, calls, cited)),
+        figures=tuple(account.figures.values()),
         spending=tuple(
             Spending(kind=kind, spent=round(spent.of(kind), 6), limit=row.request.budget.limit(kind))
             for kind in BUDGET_KINDS
         ),
-        left_out=tuple(known.left_out),
-        problems=tuple(known.problems.values()),
+        left_out=tuple(account.left_out),
+        problems=tuple(account.problems.values()),
         waits_for="plan-approval" if kind == "plan-approval" else "clarification" if kind else None,
         pending=row.pending,
         error=public_message(row.failure),
@@ -202,13 +203,16 @@ class _Source:
 
 
 @dataclass
-class _Known:
-    """What the events of a run have told so far."""
+class RunAccount:
+    """What the events of a run have told so far; `is_over` says that nothing more is searched for.
+
+    `rounds` are those in which each section was last searched for.
+    """
 
     title: str = ""
-    # The last event of each step, by stage and place.
-    stages: dict[str, dict[str, tuple[datetime, datetime, str, str]]] = field(default_factory=dict)
+    is_over: bool = False
     sections: dict[str, dict[str, Any]] = field(default_factory=dict)
+    rounds: dict[str, int] = field(default_factory=dict)
     verdicts: dict[str, dict[str, int]] = field(default_factory=dict)
     queries: dict[tuple[str, int, str], QueryProgress] = field(default_factory=dict)
     sources: dict[str, _Source] = field(default_factory=dict)
@@ -221,7 +225,7 @@ class _Known:
         data: dict[str, Any] = event.data
         match event.kind:
             case "progress":
-                self._step(event, data)
+                self.is_over = self.is_over or data["step"] in (Stage.ANALYZE, Stage.DRAFT)
             case "report-plan":
                 self.title = data["title"]
                 before = self.sections
@@ -230,6 +234,7 @@ class _Known:
                     for one in data["sections"]
                 }
             case "serp-query":
+                self.rounds[data["section"]] = data["round"]
                 for query in data["queries"]:
                     place = (data["section"], data["round"], query["query"])
                     self.queries.setdefault(
@@ -258,12 +263,6 @@ class _Known:
                 problem = RunProblem(at=event.at, message=public_message(data["message"]), step=data.get("step", ""))
                 self.problems.setdefault(problem.message, problem)
 
-    def _step(self, event: RunEvent, data: Mapping[str, Any]) -> None:
-        place = event.key.split(":")[1]
-        steps = self.stages.setdefault(data["step"], {})
-        begun = steps[place][0] if place in steps else event.at
-        steps[place] = (begun, event.at, data["status"], str((data.get("data") or {}).get("reason", "")))
-
     def _task(self, data: Mapping[str, Any]) -> None:
         rounds = [place for place in self.queries if (place[0], place[2]) == (data["section"], data["query"])]
         for place in rounds[-1:]:
@@ -271,40 +270,50 @@ class _Known:
             ended |= {name: data[name] for name in ("hits", "learning")}
             self.queries[place] = self.queries[place].model_copy(update=ended)
 
-    def section(self, title: str, *, is_over: bool) -> SectionProgress:
+    def section(self, title: str) -> SectionProgress:
         """Return a section; one that is to be searched again but is not, found nothing more to ask."""
-        told = {name: value for name, value in self.sections[title].items() if name in SectionProgress.model_fields}
-        section = SectionProgress.from_json({**told, "title": title, "verdicts": self.verdicts.get(title, {})})
-        stop = section.stop or ("exhausted" if is_over and section.round and not section.is_sufficient else "")
-        is_thin = bool(stop or is_over) and not section.is_sufficient and section.coverage < THIN
+        section = judged_section(title, self.sections[title], self.verdicts.get(title))
+        stop = section.stop or ("exhausted" if self.is_over and section.round and not section.is_sufficient else "")
+        is_thin = bool(stop or self.is_over) and not section.is_sufficient and section.coverage < THIN
         return section.model_copy(update={"stop": stop, "is_thin": is_thin})
 
-    def all_stages(self, status: RunStatus, *, is_over: bool) -> tuple[StageProgress, ...]:
-        """Return every stage in order; of reading documents is told only where there are some."""
-        names = [*([_INDEX] if _INDEX in self.stages else []), *Stage]
-        return tuple(self._stage(name, status, is_over=is_over) for name in names)
 
-    def _stage(self, name: str, status: RunStatus, *, is_over: bool) -> StageProgress:
-        steps = list(self.stages.get(name, {}).values())
-        if not steps:
-            return StageProgress(name=name, state="skipped" if status == "done" else "pending")
-        states = [state for _, _, state, _ in steps]
-        ended = [state for state in states if state != "started"]
-        is_open = len(ended) < len(states) or (name in _RESEARCH and not is_over)
-        state: StageState = "done"
-        if is_open and status != "done":
-            state = _STOPPED.get(status, "running")
-        elif "done" not in ended:
-            state = "skipped" if "skipped" in ended else "failed" if "failed" in ended else "done"
-        return StageProgress(
-            name=name,
-            state=state,
-            steps=len(steps),
-            steps_done=len(ended),
-            started_at=min(begun for begun, _, _, _ in steps),
-            ended_at=None if state == "running" else max(last for _, last, _, _ in steps),
-            reason="" if state == "done" else next((reason for *_, reason in reversed(steps) if reason), ""),
-        )
+def judged_section(title: str, told: Mapping[str, Any], verdicts: Mapping[str, int] | None = None) -> SectionProgress:
+    """Return a section as the last judgement of it tells."""
+    known = {name: value for name, value in told.items() if name in SectionProgress.model_fields}
+    return SectionProgress.from_json({**known, "title": title, "verdicts": dict(verdicts or {})})
+
+
+def _stages(events: Sequence[RunEvent], status: RunStatus, *, is_over: bool) -> Iterator[StageProgress]:
+    """Yield every stage in order; of reading documents is told only where there are some."""
+    begun: dict[str, list[Step]] = {}
+    for step in steps_of(events):
+        begun.setdefault(step.name, []).append(step)
+    for name in [*([_INDEX] if _INDEX in begun else []), *Stage]:
+        if name in begun:
+            yield _stage(name, begun[name], status, is_over=is_over)
+        else:
+            yield StageProgress(name=name, state="skipped" if status == "done" else "pending")
+
+
+def _stage(name: str, steps: list[Step], status: RunStatus, *, is_over: bool) -> StageProgress:
+    ended = [step.status for step in steps if step.status]
+    is_open = len(ended) < len(steps) or (name in _RESEARCH and not is_over)
+    state: StageState = "done"
+    if is_open and status != "done":
+        state = _STOPPED.get(status, "running")
+    elif "done" not in ended:
+        state = "skipped" if "skipped" in ended else "failed" if "failed" in ended else "done"
+    last = max(step.span.end if step.status else step.span.begin for step in steps)
+    return StageProgress(
+        name=name,
+        state=state,
+        steps=len(steps),
+        steps_done=len(ended),
+        started_at=min(step.span.begin for step in steps),
+        ended_at=None if state == "running" else last,
+        reason="" if state == "done" else next((step.reason for step in reversed(steps) if step.reason), ""),
+    )
 
 
 def _sources(

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from deep_research.events import RunEvent
 from deep_research.messages.words import Words
 from deep_research.pipeline.outcome import THIN
+from deep_research.service.progress import SectionProgress, judged_section
 
 Data = dict[str, Any]
 
@@ -91,7 +92,7 @@ class ProgressLines:
         data: Data = event.data
         news = self._news.of(event)
         if event.kind == "section-coverage":
-            news = f"  {coverage_line(data, self._words)}"
+            news = f"  {coverage_line(judged_section(data['section'], data), self._words)}"
         lines = [Line(news)] if news else []
         if event.kind == "progress" and data["status"] == "started" and data["step"] not in self._passed:
             self._passed.add(data["step"])
@@ -99,28 +100,29 @@ class ProgressLines:
         return lines
 
 
-def coverage_line(data: Data, words: Words) -> str:
+def coverage_line(section: SectionProgress, words: Words) -> str:
     """Return what is said of a section after a round, where lines do not move."""
-    head = words("page.coverage", title=data["section"], round=data["round"], share=round(100 * data["coverage"]))
-    return " · ".join((head, score_line(data, words), what_follows(data, words), *what_is_missing(data)))
+    share = round(100 * section.coverage)
+    head = words("page.coverage", title=section.title, round=section.round, share=share)
+    return " · ".join((head, score_line(section, words), what_follows(section, words), *what_is_missing(section)))
 
 
-def what_follows(data: Data, words: Words) -> str:
+def what_follows(section: SectionProgress, words: Words) -> str:
     """Return what follows from the judgement: another search, or why there is none."""
-    stop = str(data.get("stop", ""))
     # A run of an earlier version does not say why it stopped.
-    return words(f"coverage.{stop if stop in _STOPS else 'sufficient' if data['is_sufficient'] else 'again'}")
+    otherwise = "sufficient" if section.is_sufficient else "again"
+    return words(f"coverage.{section.stop if section.stop in _STOPS else otherwise}")
 
 
-def what_is_missing(data: Data) -> list[str]:
+def what_is_missing(section: SectionProgress) -> list[str]:
     """Return what a section lacks, what matters most first; one that has enough lacks nothing."""
-    return [] if data.get("is_sufficient") else [str(gap).rstrip(".。") for gap in data.get("gaps", [])]
+    return [] if section.is_sufficient else [gap.rstrip(".。") for gap in section.gaps]
 
 
-def score_line(data: Data, words: Words) -> str:
+def score_line(section: SectionProgress, words: Words) -> str:
     """Return how good the evidence is, and its weakest dimension, unless all are alike."""
-    scores: dict[str, int] = data.get("dimensions") or {}
+    scores = section.dimensions
     if len(set(scores.values())) < 2:
-        return f"{data['score']}/10"
+        return f"{section.score}/10"
     name = min(scores, key=lambda name: scores[name])
-    return words("coverage.weakest", total=data["score"], dimension=words(f"dimension.{name}"), score=scores[name])
+    return words("coverage.weakest", total=section.score, dimension=words(f"dimension.{name}"), score=scores[name])

@@ -56,7 +56,7 @@ def test_events_are_cleaned(kind, capsys, monkeypatch):
         monkeypatch.setattr(shown, "_progress", Board(console=console, below=shown._sections.lines))
     events: list[tuple[EventKind, JsonObject]] = [
         ("report-plan", {"title": "T", "sections": [{"title": HOSTILE}]}),
-        ("serp-query", {"section": HOSTILE, "round": 1, "queries": ["q"]}),
+        ("serp-query", {"section": HOSTILE, "round": 1, "queries": [{"query": "q", "goal": ""}]}),
         ("error", {"message": HOSTILE, "step": "extract"}),
     ]
     for kind_, data in events:

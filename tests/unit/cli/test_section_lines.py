@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from deep_research.cli.progress import SectionLines
 from deep_research.messages.words import words_in
 from deep_research.request import Language
+from deep_research.service.progress import judged_section
 from deep_research.service.progress_lines import coverage_line
 from tests.unit.cli.test_progress import event
 
@@ -32,15 +33,15 @@ def judged(section: str, round_: int, **changes: Any) -> dict[str, Any]:
 
 def planned(*titles: str, language: Language = "en") -> SectionLines:
     lines = SectionLines(words_in(language))
-    lines.show(event("report-plan", title="t", goal="", sections=[{"title": title} for title in titles]))
+    lines.account.take(event("report-plan", title="t", goal="", sections=[{"title": title} for title in titles]))
     return lines
 
 
 def test_sections_stand_in_the_order_of_the_plan_from_their_first_query_on() -> None:
     lines = planned("Costs", "People")
     assert lines.lines() == []
-    lines.show(event("serp-query", section="People", round=1, queries=[]))
-    lines.show(event("serp-query", section="Costs", round=1, queries=[]))
+    lines.account.take(event("serp-query", section="People", round=1, queries=[]))
+    lines.account.take(event("serp-query", section="Costs", round=1, queries=[]))
     assert lines.lines() == [
         "  Costs   ░░░░░░░░   0%  round 1: searching",
         "  People  ░░░░░░░░   0%  round 1: searching",
@@ -49,20 +50,22 @@ def test_sections_stand_in_the_order_of_the_plan_from_their_first_query_on() -> 
 
 def test_a_round_is_judged_and_the_next_one_says_what_it_is_for() -> None:
     lines = planned("Costs")
-    lines.show(event("serp-query", section="Costs", round=1, queries=[]))
-    lines.show(event("section-coverage", **judged("Costs", 1)))
+    lines.account.take(event("serp-query", section="Costs", round=1, queries=[]))
+    lines.account.take(event("section-coverage", **judged("Costs", 1)))
     assert lines.lines() == ["  Costs  ████░░░░  50%  5/10, diversity only 2 · only one source · searches again"]
-    lines.show(event("serp-query", section="Costs", round=2, queries=[]))
+    lines.account.take(event("serp-query", section="Costs", round=2, queries=[]))
     assert lines.lines() == ["  Costs  ████░░░░  50%  round 2: searching · only one source"]
-    lines.show(event("section-coverage", **judged("Costs", 2, coverage=1.0, is_sufficient=True, stop="sufficient")))
+    lines.account.take(
+        event("section-coverage", **judged("Costs", 2, coverage=1.0, is_sufficient=True, stop="sufficient"))
+    )
     assert lines.lines() == ["  Costs  ████████ 100%  5/10, diversity only 2 · enough"]
 
 
 def test_once_the_search_is_over_no_section_claims_to_search_again() -> None:
     lines = planned("Costs", "People")
-    lines.show(event("serp-query", section="Costs", round=1, queries=[]))
-    lines.show(event("section-coverage", **judged("Costs", 1)))
-    lines.show(event("progress", step="analyze", status="started"))
+    lines.account.take(event("serp-query", section="Costs", round=1, queries=[]))
+    lines.account.take(event("section-coverage", **judged("Costs", 1)))
+    lines.account.take(event("progress", step="analyze", status="started"))
     assert lines.lines() == ["  Costs  ████░░░░  50%  5/10, diversity only 2 · only one source · nothing new found"]
 
 
@@ -70,7 +73,9 @@ def test_once_the_search_is_over_no_section_claims_to_search_again() -> None:
 @pytest.mark.parametrize("stop", ["", "sufficient", "budget", "iterations", "exhausted"])
 def test_every_end_has_words_of_its_own(language: Language, stop: str) -> None:
     words = words_in(language)
-    line = coverage_line(judged("成本", 1, stop=stop, is_sufficient=stop == "sufficient"), words)
+    line = coverage_line(
+        judged_section("成本", judged("成本", 1, stop=stop, is_sufficient=stop == "sufficient")), words
+    )
     assert words(f"coverage.{stop or 'again'}") in line
     assert ("no figures" in line) == (stop != "sufficient")
 
@@ -78,7 +83,7 @@ def test_every_end_has_words_of_its_own(language: Language, stop: str) -> None:
 def test_wide_titles_are_cut_to_the_same_width() -> None:
     lines = planned("供热泵改造的成本与资金来源以及其他", "Costs", language="zh-Hans")
     for title in ("供热泵改造的成本与资金来源以及其他", "Costs"):
-        lines.show(event("serp-query", section=title, round=1, queries=[]))
+        lines.account.take(event("serp-query", section=title, round=1, queries=[]))
     first, second = (line.partition("░")[0] for line in lines.lines())
     assert cell_len(first) == cell_len(second)
     assert "…" in first
@@ -94,4 +99,7 @@ def test_an_event_of_an_earlier_version_is_shown_as_far_as_it_goes() -> None:
         "gaps": [],
         "reason": "",
     }
-    assert coverage_line(old, words_in("en")) == "Costs: round 1, 30% covered · 3/10 · searches again"
+    assert (
+        coverage_line(judged_section("Costs", old), words_in("en"))
+        == "Costs: round 1, 30% covered · 3/10 · searches again"
+    )

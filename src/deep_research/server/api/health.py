@@ -36,7 +36,7 @@ async def health() -> Health:
 
 
 @router.get("/ready", responses={503: {"description": "The store cannot be written, or no run would be begun."}})
-async def ready(service: Service) -> Response:
+async def ready(request: Request, service: Service) -> Response:
     """Say whether a run that is asked for now can be kept and begun."""
     try:
         async with asyncio.timeout(_PATIENCE_S):
@@ -45,9 +45,11 @@ async def ready(service: Service) -> Response:
             await service.database.work(lambda _: None)
             await service.store.count_by_status()
     except (DeepResearchError, OSError) as exc:
-        return problem_response(HTTPStatus.SERVICE_UNAVAILABLE, f"The store cannot be used: {type(exc).__name__}.")
+        return problem_response(
+            request.scope, HTTPStatus.SERVICE_UNAVAILABLE, f"The store cannot be used: {type(exc).__name__}."
+        )
     if not service.is_accepting:
-        return problem_response(HTTPStatus.SERVICE_UNAVAILABLE, "The server is starting or stopping.")
+        return problem_response(request.scope, HTTPStatus.SERVICE_UNAVAILABLE, "The server is starting or stopping.")
     return Response(Health().model_dump_json(), media_type="application/json")
 
 

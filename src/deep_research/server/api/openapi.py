@@ -6,12 +6,10 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from deep_research.server.problems import MEDIA_TYPE, Problem
+from deep_research.server.problems import MEDIA_TYPE, OPENAI, Problem
 
 _PROBLEM = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
 _METHODS = ("get", "put", "post", "delete", "patch")
-# Errors of these endpoints have the shape that OpenAI's clients know.
-_OPENAI = "/v1/"
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -37,7 +35,7 @@ def describe(app: FastAPI) -> None:
             schemas["Problem"] = own
             for path, methods in described.get("paths", {}).items():
                 for operation in (methods[method] for method in _METHODS if method in methods):
-                    if path.startswith(_OPENAI):
+                    if path.startswith(OPENAI):
                         operation["responses"].pop("422", None)
                     else:
                         _add_problems(path, operation)

@@ -59,7 +59,7 @@ async def complete_chat(body: ChatBody, request: Request, service: Service, who:
     if body.stream:
         with_usage = bool(body.stream_options and body.stream_options.include_usage)
         frames = _chunks(reader, lines, head, with_usage=with_usage)
-        return streamed(guarded(frames, lambda error: _frame({"error": error})))
+        return streamed(guarded(frames, _frame))
     reasoning = [
         line.text async for event in reader.events() if isinstance(event, RunEvent) for line in lines.of(event)
     ]

@@ -15,15 +15,9 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from deep_research.errors import DeepResearchError
 from deep_research.messages.words import Words, words_in
 from deep_research.server.page.language import words_for
-from deep_research.server.problems import detail_of, status_of
+from deep_research.server.problems import detail_of, openai_error, status_of
 
 _log = logging.getLogger(__name__)
-_TYPES = {
-    HTTPStatus.UNAUTHORIZED: ("authentication_error", "invalid_api_key"),
-    HTTPStatus.FORBIDDEN: ("permission_error", "insufficient_permissions"),
-    HTTPStatus.NOT_FOUND: ("invalid_request_error", "not_found"),
-    HTTPStatus.TOO_MANY_REQUESTS: ("rate_limit_error", "rate_limit_exceeded"),
-}
 
 
 class Refused(Exception):
@@ -36,40 +30,31 @@ class Refused(Exception):
         self.status, self.code, self.param = status, code, param or None
 
 
-def error_object(message: str, status: HTTPStatus, *, code: str | None = None, param: str | None = None) -> Any:
-    """Return an error as OpenAI's clients read it."""
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        kind, usual = "server_error", "server_error"
-    else:
-        kind, usual = _TYPES.get(status, ("invalid_request_error", "invalid_value"))
-    return {"message": message, "type": kind, "param": param, "code": code or usual}
-
-
 def refusal_of(exc: Exception, words: Words) -> tuple[HTTPStatus, Any]:
-    """Return the status and the error object of whatever went wrong; what is not ours is told to the log alone."""
+    """Return the status and the error of whatever went wrong; what is not ours is told to the log alone."""
     match exc:
         case Refused():
-            return exc.status, error_object(str(exc), exc.status, code=exc.code, param=exc.param)
+            return exc.status, openai_error(str(exc), exc.status, code=exc.code, param=exc.param)
         case DeepResearchError():
             status = status_of(exc)
             # OpenAI's clients know no other status for a request that cannot be used.
             status = HTTPStatus.BAD_REQUEST if status == HTTPStatus.UNPROCESSABLE_ENTITY else status
-            return status, error_object(detail_of(exc, words), status)
+            return status, openai_error(detail_of(exc, words), status)
         case RequestValidationError() | ValidationError():
             return HTTPStatus.BAD_REQUEST, _misfit(exc)
         case StarletteHTTPException():
             status = HTTPStatus(exc.status_code)
-            return status, error_object(str(exc.detail), status)
+            return status, openai_error(str(exc.detail), status)
     _log.error("a request below /v1 failed", exc_info=exc)
     status = HTTPStatus.INTERNAL_SERVER_ERROR
-    return status, error_object(words("fault.unforeseen"), status)
+    return status, openai_error(words("fault.unforeseen"), status)
 
 
 def _misfit(exc: RequestValidationError | ValidationError) -> Any:
     first = exc.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if part != "body")
     message = f"{where}: {first['msg']}" if where else str(first["msg"])
-    return error_object(message, HTTPStatus.BAD_REQUEST, param=where or None)
+    return openai_error(message, HTTPStatus.BAD_REQUEST, param=where or None)
 
 
 class OpenAIRoute(APIRoute):
@@ -89,7 +74,7 @@ class OpenAIRoute(APIRoute):
                     # Another try would start the research anew.
                     headers["x-should-retry"] = "false"
                 # Escaped, as a message may repeat what no encoding holds.
-                body = json.dumps({"error": error})
+                body = json.dumps(error)
                 return Response(body, status_code=status, headers=headers, media_type="application/json")
 
         return handle_in_shape

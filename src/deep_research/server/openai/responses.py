@@ -129,7 +129,8 @@ def _frame(event: Event) -> str:
     return f"event: {event['type']}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n"
 
 
-def _error_frame(error: dict[str, Any]) -> str:
+def _error_frame(refused: dict[str, Any]) -> str:
+    error = refused["error"]
     return _frame({"type": "error", "sequence_number": 0, **{key: error[key] for key in ("code", "message", "param")}})
 
 
