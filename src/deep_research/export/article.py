@@ -12,13 +12,13 @@ from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
 from lxml import etree
+from markupsafe import Markup
 
 from deep_research.charts.style import in_dark
 from deep_research.export.contents import Contents
-from deep_research.export.markup import Html, address, tag
-from deep_research.export.page import heads, scrolling
+from deep_research.export.markup import element, joined
 from deep_research.export.quotation import quotation
-from deep_research.messages.words import words_in
+from deep_research.messages.words import Words, words_in
 from deep_research.report.citation import Source
 from deep_research.report.edition import CitedPassage
 from deep_research.report.layout import (
@@ -59,6 +59,19 @@ class _Use(NamedTuple):
     verdict: str = ""
     sign: str = ""
 
+    @property
+    def is_weak(self) -> bool:
+        return self.sign not in (_SOUND, *_SIGNS.values())
+
+
+class _Shown(NamedTuple):
+    """A picture as the addresses of its light and dark forms, "" where there is none, and its words."""
+
+    title: str
+    alt: str
+    shown: str = ""
+    dark: str = ""
+
 
 # The address of a document's stored text, at a passage of it: its id, start and end.
 LinkToSource: TypeAlias = Callable[[str, int, int], str]
@@ -68,14 +81,19 @@ class Parts(NamedTuple):
     """A report in HTML: the ids and titles of its sections, its text, its sources, and the card of its script."""
 
     entries: list[tuple[str, str]]
-    article: Html
-    sources: Html
-    card: Html
+    article: Markup
+    sources: Markup
+    card: Markup
 
 
 def in_parts(contents: Contents, link_to_source: LinkToSource | None = None) -> Parts:
     """Return a report in HTML, with links to the texts of its sources where there is an address for them."""
     return _Writer(contents, link_to_source).parts()
+
+
+def contents_list(entries: list[tuple[str, str]], words: Words) -> Markup:
+    """Return the table of contents of a page: ids and titles of its sections."""
+    return element("contents_list", entries, words)
 
 
 class _Writer:
@@ -102,35 +120,26 @@ class _Writer:
         blocks = laid_out(report, self.edition.citations, number_of=self.edition.number_of, words=words)
         sections = []
         entries: list[tuple[str, str]] = []
-        for heading, own in _sections(blocks, Label(words("report.notice"))):
+        notice = Label(words("report.notice"))
+        for heading, own in _sections(blocks, notice):
             if heading is None:
-                sections.append(self._notice(own))
+                sections.append(element("notice", notice.text, self._blocks(own[1:])))
             elif heading.part != "references":
                 id_ = f"part-{len(entries) + 1}"
                 entries.append((id_, heading.text))
-                sections.append(self._section(id_, heading, own))
-        entries.append(("checked", words("html.method")))
-        method = tag(
-            "section",
-            tag("h2", words("html.method")),
-            tag("p", words("verification.method")),
-            id="checked",
-            class_="about",
-        )
-        version = words("html.version", version=self.edition.code_version)
-        end = tag("footer", *_parted([report.run_line, version]), class_="small")
-        article = tag("article", self._head(), *sections, method, end)
-        entries.append(("sources", words("html.sources")))
-        return Parts(entries, article, self._sources(), self._card())
+                sections.append(element("section", id_, heading.text, heading.part, self._blocks(own)))
+        entries += [("checked", words("html.method")), ("sources", words("html.sources"))]
+        lines = [report.run_line, words("html.version", version=self.edition.code_version)]
+        article = element("article", self._head(), joined(sections), lines, words)
+        return Parts(entries, article, self._sources(), element("card", self._read(""), words))
 
-    def _head(self) -> Html:
+    def _head(self) -> Markup:
         edition, words = self.edition, self.words
         title = edition.report.title
         question = f"{words('page.question')}{words('report.colon')}{edition.question}"
-        asked = tag("p", question, class_="asked", dir="auto")
-        if len(question) > _LONG_QUESTION_CHARS:
-            summary = tag("summary", shortened(question, _LONG_QUESTION_CHARS // 2))
-            asked = tag("details", summary, tag("p", edition.question), class_="asked", dir="auto")
+        summary = shortened(question, _LONG_QUESTION_CHARS // 2) if len(question) > _LONG_QUESTION_CHARS else ""
+        if edition.question.strip() == title.strip():
+            question = summary = ""
         # As verify.json counts: notes and captions say nothing of the world, nor do sentences that only link others.
         counted = Counter[str](
             each.verdict.kind if each.verdict else "not_checked"
@@ -144,91 +153,77 @@ class _Writer:
         if counted:
             sign, outcome = (_SOUND, "passed") if is_verified else ("!", "failed")
             facts = [
-                tag("strong", tag("span", sign, aria_hidden="true"), " ", words(f"verification.{outcome}")),
+                element("outcome", sign, words(f"verification.{outcome}")),
                 words("verification.sentences", verdicts=counted_verdicts(counted, words)),
             ]
-        facts.append(tag("a", words("html.method"), href="#checked"))
+        facts.append(element("link", words("html.method"), "#checked"))
         made = words(
             "html.made",
             day=f"{edition.created_at:%Y-%m-%d}",
             sources=len(edition.citations.cited),
             passages=len(self.uses),
         )
-        return tag(
-            "div",
-            tag("p", made, class_="overline"),
-            tag(
-                "h1",
-                title,
-                class_="headline long" if len(title.encode()) > _LONG_TITLE_BYTES else "headline",
-                dir="auto",
-            ),
-            asked if edition.question.strip() != edition.report.title.strip() else Html(),
-            tag("p", *_parted(facts), class_="facts" if is_verified else "facts failed"),
-            self._legend(),
-            class_="head",
+        return element(
+            "head",
+            made=made,
+            title=title,
+            is_long=len(title.encode()) > _LONG_TITLE_BYTES,
+            question=edition.question if summary else question,
+            summary=summary,
+            facts=facts,
+            is_verified=is_verified,
+            legend=self._legend(),
+            words=words,
         )
 
-    def _notice(self, blocks: Iterable[Block]) -> Html:
-        """Return what a reader must know with the answer; it has no heading of its own."""
-        own = (
-            tag("p", tag("strong", block.text)) if isinstance(block, Label) else self._block(block) for block in blocks
-        )
-        return tag("div", *own, class_="notice", role="note")
-
-    def _legend(self) -> Html:
+    def _legend(self) -> list[tuple[Markup, str]]:
         """Return what the signs mean, of those that this report uses."""
         words, kinds = self.words, {each.kind for each in self.sentences}
-        entries = [(tag("span", "[1]", class_="cite"), words("html.legend_finding"))] if self.numbers else []
+        entries = [(element("note", "cite", "[1]"), words("html.legend_finding"))] if self.numbers else []
         entries += [(_sign(sign), words(f"html.legend_{kind}")) for kind, sign in _SIGNS.items() if kind in kinds]
         verdicts = {each.verdict.kind for each in self.sentences if each.verdict}
         entries += [
             (_sign(sign, "partly"), words(f"html.legend_{kind}")) for kind, sign in _WEAK.items() if kind in verdicts
         ]
-        items = (tag("li", sign, " ", text) for sign, text in entries)
-        return tag("ul", *items, class_="legend", aria_label=words("html.legend")) if entries else Html()
+        return entries
 
-    def _section(self, id_: str, heading: Heading, blocks: Sequence[Block]) -> Html:
-        own = [self._block(block) for block in blocks]
-        title = tag("h2", heading.text, id=f"{id_}-title", dir="auto")
-        return tag("section", title, *own, id=id_, class_=heading.part or None, aria_labelledby=f"{id_}-title")
+    def _blocks(self, blocks: Iterable[Block]) -> Markup:
+        return joined(map(self._block, blocks))
 
-    def _block(self, block: Block) -> Html:
+    def _block(self, block: Block) -> Markup:
         match block:
             case Heading(text) | Label(text):
-                return tag("h3", text, dir="auto")
+                return element("label", text)
             case Prose((Span(text),)) if text == self.words("report.concluded"):
-                return Html()  # the legend says it, of each sign
+                return Markup()  # the legend says it, of each sign
             case Prose(spans):
-                return tag("p", *self._spans(spans), dir="auto")
+                return element("prose", self._line(spans))
             case Items(items, is_numbered):
-                own = (tag("li", *self._spans(spans), dir="auto") for spans in items)
-                return tag("ol" if is_numbered else "ul", *own)
+                return element("items", [self._line(spans) for spans in items], is_numbered)
             case Table():
                 return self._table(block)
             case Picture():
                 return self._figure(block)
-        return Html()  # references: they stand with their passages
+        return Markup()  # references: they stand with their passages
 
-    def _spans(self, spans: Iterable[Span], anchor: str = "") -> Iterator[str]:
-        """Yield what stands in a line; spans of one sentence make one element."""
+    def _line(self, spans: Iterable[Span], anchor: str = "") -> Markup:
+        """Return what stands in a line; spans of one sentence make one element."""
+        parts: list[str] = []
         for _, group in groupby(spans, key=lambda span: id(span.sentence)):
             own = list(group)
             sentence = own[0].sentence
-            if sentence is None:
-                yield from (self._span(span, anchor) for span in own)
-            else:
-                yield self._sentence(sentence, own)
+            parts += [self._span(span, anchor) for span in own] if sentence is None else [self._sentence(sentence, own)]
+        return joined(parts)
 
     def _span(self, span: Span, anchor: str) -> str:
         if span.kind == "marker":
             return self._marker(span, anchor)
         if span.kind == "address":
-            return address(span.text, _shortened(span.text))
-        element = {"strong": "strong", "emphasis": "em"}.get(span.kind)
-        return tag(element, span.text) if element else span.text
+            return element("address", span.text, _shortened(span.text))
+        name = {"strong": "strong", "emphasis": "em"}.get(span.kind)
+        return element("set_off", name, span.text) if name else span.text
 
-    def _sentence(self, sentence: Sentence, spans: Sequence[Span]) -> Html:
+    def _sentence(self, sentence: Sentence, spans: Sequence[Span]) -> Markup:
         id_ = self._noted(sentence)
         text, marks = spans[0].text, [span for span in spans if span.kind == "marker"]
         # What is concluded in one go names its sources once: the markers at the end are those of all.
@@ -237,7 +232,7 @@ class _Writer:
         if marks or not sentence.evidence:
             self.open = []
         gap = " " if any(span.kind == "fixed" and span.text.startswith(" ") for span in spans) else ""
-        return tag("span", text, gap, *self._tail(sentence, marks, anchors), class_="s", id=id_)
+        return element("sentence", id_, f"{text}{gap}", self._tail(sentence, marks, anchors))
 
     def _noted(self, sentence: Sentence) -> str:
         """Return a new id for a sentence, and note it with the passages that it cites."""
@@ -270,66 +265,53 @@ class _Writer:
         headers = {(piece.document, piece.header) for piece in pieces}
         return [piece.id for piece in pieces if piece.header or (piece.document, piece.quote) not in headers]
 
-    def _tail(self, sentence: Sentence, marks: Sequence[Span], anchors: str) -> Iterator[Html]:
-        """Yield what stands behind a sentence: doubts, its kind, the sum of a calculation, its markers."""
+    def _tail(self, sentence: Sentence, marks: Sequence[Span], anchors: str) -> Markup:
+        """Return what stands behind a sentence: doubts, its kind, the sum of a calculation, its markers."""
         kind = sentence.verdict.kind if sentence.verdict else ""
+        parts = []
         if kind == "partly":
-            yield tag("span", _sign(_WEAK[kind], "partly"), self.words("report.partly"), class_="doubt")
+            parts.append(element("doubt", _sign(_WEAK[kind], "partly"), self.words("report.partly")))
         elif kind in _WEAK:
-            yield self._opening_sign(sentence, _WEAK[kind], f"verification.{kind}", anchors, has_marks=bool(marks))
+            parts.append(self._opening_sign(sentence, _WEAK[kind], f"verification.{kind}", marks, anchors))
         if sentence.kind in _SIGNS:
             own = _SIGNS[sentence.kind], f"html.kind_{sentence.kind}"
-            yield self._opening_sign(sentence, *own, anchors, has_marks=bool(marks))
+            parts.append(self._opening_sign(sentence, *own, marks, anchors))
         if sentence.kind == "calculation" and sentence.basis:
-            yield tag("span", equation(sentence.basis), class_="sum")
+            parts.append(element("note", "sum", equation(sentence.basis)))
         if sentence.kind == "absence" and marks:
-            yield tag("span", self.words("html.nearest"), class_="nearest")
+            parts.append(element("note", "nearest", self.words("html.nearest")))
         told = sentence.verdict.evidence if sentence.verdict else ""
-        for mark in marks:
-            yield self._marker(mark, anchors, first=told)
+        return joined([*parts, *(self._marker(mark, anchors, first=told) for mark in marks)])
 
-    def _opening_sign(self, sentence: Sentence, sign: str, key: str, anchors: str, *, has_marks: bool) -> Html:
+    def _opening_sign(self, sentence: Sentence, sign: str, key: str, marks: Sequence[Span], anchors: str) -> Markup:
         """Return a sign that opens the same card as the markers behind it; by keyboard only where there are none."""
-        label = self.words(key)
         numbers = [self.numbers[id_] for id_ in self._shown(sentence.evidence)]
-        weak = " partly" if sign in _WEAK.values() else ""
-        if not numbers:
-            return _sign(sign, weak.strip(), label)
-        own = {"tabindex": "-1"} if has_marks else {}
-        shown = tag("span", sign, aria_hidden="true")
-        return _opener(shown, f"cite sign{weak}", numbers, anchors, **own, **_named(label))
+        kind = "partly" if sign in _WEAK.values() else ""
+        return element("opening_sign", sign, kind, self.words(key), numbers, anchors, has_marks=bool(marks))
 
-    def _marker(self, span: Span, anchors: str, first: str = "") -> Html:
+    def _marker(self, span: Span, anchors: str, first: str = "") -> Markup:
         title = self.edition.citations.cited[int(span.text) - 1].title
         shown = sorted(self._shown(span.evidence), key=lambda id_: id_ != first)
         numbers = [self.numbers[id_] for id_ in shown]
         label = self.words("html.source_number", number=span.text, title=_shortened(title))
-        return _opener(f"[{span.text}]", "cite", numbers, anchors, aria_label=label)
+        return element("opener", f"[{span.text}]", "cite", numbers, anchors, label)
 
-    def _table(self, table: Table) -> Html:
-        body = []
+    def _table(self, table: Table) -> Markup:
+        rows = []
         columns = list(zip(*table.rows, strict=True))[:-1]
         numeric = [*map(_is_of_figures, columns), False]
         for cells, sentence in zip(table.rows, table.sentences, strict=True):
             id_ = self._noted(sentence)
-            marks = [span for span in cells[-1] if span.kind == "marker"]
-            colon = self.words("report.colon")
+            names = [f"{name}{self.words('report.colon')}" if sentence.backing else "" for name in table.head]
             own = [
-                tag(
-                    "td",
-                    *self._spans(cell, id_),
-                    class_="number" if is_numeric else None,
-                    data_label=f"{name}{colon}" if sentence.backing else None,
-                    dir="auto",
-                )
-                for cell, name, is_numeric in zip(cells[:-1], table.head, numeric, strict=False)
+                (self._line(cell, id_), name, is_number)
+                for cell, name, is_number in zip(cells[:-1], names, numeric, strict=False)
             ]
-            end = tag("td", *self._tail(sentence, marks, id_), class_="marks")
-            body.append(tag("tr", *own, end, id=id_))
-        head = heads(table.head, numeric)
-        return scrolling(tag("table", tag("thead", head), tag("tbody", *body)), table.head[0])
+            marks = [span for span in cells[-1] if span.kind == "marker"]
+            rows.append((id_, own, self._tail(sentence, marks, id_)))
+        return element("table", table.head, numeric, rows)
 
-    def _figure(self, picture: Picture) -> Html:
+    def _figure(self, picture: Picture) -> Markup:
         words, caption = self.words, picture.caption
         id_, figure = f"figure-{caption.number}", caption.figure
         rows_of = (row.evidence for row in figure.rows)
@@ -339,84 +321,47 @@ class _Writer:
         rows = []
         for row in figure.rows:
             mark = Span(str(self.edition.number_of(row.evidence)), "marker", (row.evidence,))
-            texts = [tag("td", getattr(row, key), dir="auto") for key in named]
-            value = tag("td", f"{row.value:,.15g}", class_="number")
-            rows.append(tag("tr", *texts, value, tag("td", self._marker(mark, id_), class_="marks")))
-        head = heads(names, [*(False for _ in named), True, False])
-        data = scrolling(tag("table", tag("thead", head), tag("tbody", *rows)), picture.title)
-        shown = self._picture(picture)
-        return tag(
+            rows.append(([getattr(row, key) for key in named], f"{row.value:,.15g}", self._marker(mark, id_)))
+        return element(
             "figure",
-            shown or tag("p", words("html.no_picture"), class_="small"),
-            tag("figcaption", tag("strong", picture.title, dir="auto"), " ", *self._spans(picture.sources, id_)),
-            tag("details", tag("summary", words("figure.data")), data, open=not shown),
             id=id_,
+            picture=self._picture(picture),
+            sources=self._line(picture.sources, id_),
+            names=names,
+            numeric=[*(False for _ in named), True, False],
+            rows=rows,
+            words=words,
         )
 
-    def _picture(self, picture: Picture) -> Html:
+    def _picture(self, picture: Picture) -> _Shown:
         """Return the picture for light and dark pages, or nothing where neither of its files is one."""
-        figure = picture.caption.figure
+        figure, bare = picture.caption.figure, _Shown(picture.title, picture.alt)
         svg, png = (self.contents.pictures.get(id_, b"") for id_ in (figure.svg, figure.png))
         if _is_svg(svg):
-            dark = tag(
-                "source",
-                srcset=_inline("image/svg+xml", in_dark(svg.decode()).encode()),
-                media="(prefers-color-scheme: dark)",
-            )
-            return tag("picture", dark, tag("img", src=_inline("image/svg+xml", svg), alt=picture.alt))
-        return tag("img", src=_inline("image/png", png), alt=picture.alt) if png.startswith(_PNG) else Html()
+            dark = in_dark(svg.decode()).encode()
+            return bare._replace(shown=_inline("image/svg+xml", svg), dark=_inline("image/svg+xml", dark))
+        return bare._replace(shown=_inline("image/png", png)) if png.startswith(_PNG) else bare
 
-    def _sources(self) -> Html:
+    def _sources(self) -> Markup:
         """Return the sources with the passages that are cited of each."""
-        words, citations = self.words, self.edition.citations
+        citations = self.edition.citations
         listed = [
             self._source(number, source, [one for one in self.passages if one.document == source.document])
             for number, source in enumerate(citations.sources, start=1)
         ]
-        cited, others = listed[: len(citations.cited)], listed[len(citations.cited) :]
-        more = tag("details", tag("summary", words("report.additional_sources")), *others) if others else Html()
-        return tag(
-            "aside",
-            tag("h2", words("html.sources"), id="sources-title"),
-            tag(
-                "input",
-                type="search",
-                id="filter",
-                hidden=True,
-                placeholder=words("html.filter"),
-                **_named(words("html.filter")),
-            ),
-            tag("p", words("html.nothing"), id="nothing", class_="small", role="status", hidden=True),
-            self._index(),
-            tag("div", *cited, id="cited") if cited else Html(),
-            more,
-            tag("p", " · ".join(source_counts(citations, words)), class_="small"),
-            id="sources",
-            aria_labelledby="sources-title",
+        return element(
+            "sources",
+            index=citations.cited,
+            cited=joined(listed[: len(citations.cited)]),
+            others=joined(listed[len(citations.cited) :]),
+            counts=source_counts(citations, self.words),
+            words=self.words,
         )
 
-    def _index(self) -> Html:
-        """Return the cited sources in a line each, before their passages."""
-        items = (
-            tag(
-                "li",
-                tag("span", f"[{number}]", class_="number"),
-                tag("a", source.title, href=f"#source-{number}", dir="auto"),
-                tag("span", source.published[:10], class_="day"),
-            )
-            for number, source in enumerate(self.edition.citations.cited, start=1)
-        )
-        return tag("ol", *items, class_="index", aria_label=self.words("html.index"))
-
-    def _source(self, number: int, source: Source, passages: Sequence[CitedPassage]) -> Html:
+    def _source(self, number: int, source: Source, passages: Sequence[CitedPassage]) -> Markup:
         known = [text for text in (source.published[:10], source.delivered, self._language(source)) if text]
-        meta = [*(tag("span", text, dir="auto") for text in known), address(source.address)]
-        if not passages and self.link_to_source:
-            meta.append(self._read(source.document))
-        own = tag("ol", *map(self._passage, passages)) if passages else Html()
-        title = tag("h3", tag("span", f"[{number}]", class_="number"), " ", tag("span", source.title, dir="auto"))
-        below = tag("p", *_parted(meta), class_="meta")
-        return tag("section", title, below, own, class_="source", id=f"source-{number}")
+        read = Markup() if passages else self._read(source.document)
+        return element("source", number, source, known, read, joined(map(self._passage, passages)))
 
     def _language(self, source: Source) -> str:
         """Return the language of a source, where the report is in another."""
@@ -426,48 +371,19 @@ class _Writer:
         key = f"html.language_{code}"
         return self.words(key) if key in self.words.templates else source.language
 
-    def _passage(self, passage: CitedPassage) -> Html:
+    def _passage(self, passage: CitedPassage) -> Markup:
         number, uses = self.numbers[passage.id], self.uses.get(passage.id, [])
         if not uses:
-            return Html()
-        place = tag("a", passage.place or f"#{number}", class_="place", href=f"#p{number}", dir="auto")
-        cited = tag("ul", *map(_use, uses), class_="uses", aria_label=self.words("html.used"))
+            return Markup()
         quoted = quotation(passage, self.spoken.get(passage.id, ()))
         read = self._read(passage.document, passage.start, passage.end)
-        return tag("li", place, quoted, cited, read, class_="passage", id=f"p{number}")
+        return element("passage", number, passage.place, quoted, uses, read, self.words)
 
-    def _read(self, document: str, start: int = 0, end: int = 0) -> Html:
+    def _read(self, document: str, start: int = 0, end: int = 0) -> Markup:
         """Return a link to the stored text of a source, at a passage of it."""
         if self.link_to_source is None:
-            return Html()
-        return tag("a", self.words("html.read"), class_="read", href=self.link_to_source(document, start, end))
-
-    def _card(self) -> Html:
-        """Return the empty card that the script fills; its words stand here, in the report's language."""
-        words = self.words
-
-        def button(name: str, sign: str) -> Html:
-            return tag("button", sign, type="button", class_=name, **_named(words(f"html.{name}")))
-
-        return tag(
-            "div",
-            tag("div", tag("p", class_="title", id="card-title"), button("close", "×"), class_="card-head"),
-            tag("p", class_="meta"),
-            tag("ul", class_="uses"),
-            tag("div", class_="quoted", tabindex="0"),
-            tag(
-                "div",
-                tag("span", button("previous", "‹"), tag("span", class_="at"), button("next", "›"), class_="steps"),
-                tag("a", words("html.show"), class_="show", href="#sources"),
-                self._read(""),
-                class_="card-foot",
-            ),
-            id="card",
-            popover="auto",
-            role="dialog",
-            tabindex="-1",
-            aria_labelledby="card-title",
-        )
+            return Markup()
+        return element("link", self.words("html.read"), self.link_to_source(document, start, end), "read")
 
 
 def _sections(blocks: Iterable[Block], notice: Label) -> Iterator[tuple[Heading | None, list[Block]]]:
@@ -486,35 +402,8 @@ def _sections(blocks: Iterable[Block], notice: Label) -> Iterator[tuple[Heading 
         yield heading, own
 
 
-def _sign(sign: str, kind: str = "", label: str = "") -> Html:
-    """Return a sign; its words are for those who hear the page."""
-    told = tag("span", label, class_="unseen") if label else Html()
-    return tag("span", tag("span", sign, aria_hidden="true"), told, class_=f"sign {kind}".strip(), title=label or None)
-
-
-def _opener(shown: str, name: str, passages: Sequence[int], anchors: str, **attributes: str) -> Html:
-    """Return a link to the first of some passages, which opens the card of all of them."""
-    listed = " ".join(map(str, passages))
-    return tag("a", shown, class_=name, href=f"#p{passages[0]}", data_p=listed, data_s=anchors or None, **attributes)
-
-
-def _use(use: _Use) -> Html:
-    verdict = Html()
-    if use.verdict:
-        sign = tag("span", use.sign, " ", aria_hidden="true")
-        told = use.verdict[:1].upper() + use.verdict[1:]
-        is_weak = use.sign not in (_SOUND, *_SIGNS.values())
-        verdict = tag("span", sign, told, class_="verdict weak" if is_weak else "verdict")
-    return tag("li", tag("a", use.label, href=f"#{use.anchor}", dir="auto"), " ", verdict, data_s=use.anchor)
-
-
-def _parted(parts: Sequence[str]) -> Iterator[str]:
-    for at, part in enumerate(parts):
-        yield from (" · ", part) if at else (part,)
-
-
-def _named(words: str) -> dict[str, str]:
-    return {"aria_label": words, "title": words}
+def _sign(sign: str, kind: str = "") -> Markup:
+    return element("bare_sign", sign, kind)
 
 
 def _is_of_figures(column: Sequence[Sequence[Span]]) -> bool:

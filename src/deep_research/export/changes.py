@@ -1,11 +1,12 @@
 """What lies between two reports, as Markdown and as one page of HTML; changed words are marked side by side."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape as escape_html
 from typing import NamedTuple
 
-from deep_research.export.markup import Html
+from markupsafe import Markup
+
+from deep_research.export.markup import element, packaged, templates
 from deep_research.messages.words import Words
 from deep_research.report.escaping import escape, escape_heading, escape_line, one_line
 from deep_research.verify.changes import ChangeKind, Changes, Claim, Edit, FigureChange, SourceChange, marked
@@ -136,11 +137,6 @@ def _plain(text: str) -> _Note:
     return _Note("{}", [(one_line(text), False)])
 
 
-def _filled(frame: str, pieces: str, clean: Callable[[str], str]) -> str:
-    before, _, after = frame.partition("{}")
-    return f"{clean(before)}{pieces}{clean(after)}"
-
-
 def changes_as_markdown(changes: Changes, words: Words) -> str:
     """Return the changes as Markdown: the summary first, what still holds last."""
     telling = _Telling(changes, words)
@@ -149,10 +145,15 @@ def changes_as_markdown(changes: Changes, words: Words) -> str:
     for part in telling.parts():
         items = []
         for item in part.items:
-            notes = [f"  - {_filled(note.frame, _bold(note.pieces), _escaped)}" for note in item.notes]
+            notes = [f"  - {_note_line(note)}" for note in item.notes]
             items.append("\n".join((f"- {escape_line(item.text)}", *notes)))
         blocks += [f"## {escape_heading(part.title)}", "\n".join(items)]
     return "\n\n".join(blocks) + "\n"
+
+
+def _note_line(note: _Note) -> str:
+    before, _, after = note.frame.partition("{}")
+    return f"{_escaped(before)}{_bold(note.pieces)}{_escaped(after)}"
 
 
 def _bold(pieces: list[tuple[str, bool]]) -> str:
@@ -170,60 +171,22 @@ def _escaped(text: str) -> str:
     return text.replace(bare, escape(bare)) if bare else text
 
 
-_STYLE = """
-:root{color-scheme:light dark;--ink:#1c1f23;--paper:#fff;--quiet:#5c6570;--line:#d9dee4;--old:#ffe1de;--new:#d8f3dc;
---changed:#8a5a00;--gone:#b3261e;--fresh:#1b6e3c;--unchecked:#5c6570}
-@media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--paper:#15181c;--quiet:#a3abb5;--line:#343a42;--old:#5c2521;
---new:#1d4a2b;--changed:#f0b955;--gone:#ff9d94;--fresh:#7fd69b;--unchecked:#a3abb5}}
-body{margin:0 auto;max-width:52rem;padding:1.5rem 1rem 4rem;font:1rem/1.6 system-ui,"Noto Sans CJK SC",sans-serif;
-color:var(--ink);background:var(--paper);overflow-wrap:anywhere}
-h1{font-size:1.5rem;line-height:1.3}h2{font-size:1.15rem;margin-top:2.2rem;border-bottom:1px solid var(--line)}
-.changed h2{color:var(--changed)}.gone h2{color:var(--gone)}.new h2{color:var(--fresh)}
-.unchecked h2{color:var(--unchecked)}
-ul.items{list-style:none;padding:0}ul.items>li{padding:.7rem 0;border-bottom:1px solid var(--line)}
-ul.notes{margin:.3rem 0 0;padding-left:1rem;color:var(--quiet);list-style:none}
-del{background:var(--old);color:var(--ink);text-decoration:line-through}
-ins{background:var(--new);color:var(--ink);text-decoration:none;font-weight:600}
-@media print{body{max-width:none}}
-"""
-
-
 def changes_as_html(changes: Changes, words: Words) -> str:
     """Return the changes as one page that loads nothing and runs nothing."""
-    title = _Telling(changes, words).head()[0]
-    head = (
-        '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{_html(title)}</title><style>{_STYLE}</style>"
+    return (
+        templates()
+        .get_template("changes.html")
+        .render(
+            title=one_line(_Telling(changes, words).head()[0]),
+            style=packaged("changes.css"),
+            body=changes_in_html(changes, words),
+            words=words,
+        )
     )
-    page = f"<head>{head}</head><body><main>{changes_in_html(changes, words)}</main></body>"
-    return f'<!doctype html>\n<html lang="{words.language}">{page}</html>\n'
 
 
-def changes_in_html(changes: Changes, words: Words) -> Html:
+def changes_in_html(changes: Changes, words: Words) -> Markup:
     """Return the changes in HTML, for a page that they stand in."""
     telling = _Telling(changes, words)
-    title, *lines = telling.head()
-    body = [f"<h1>{_html(title)}</h1>", *(f"<p>{_html(line)}</p>" for line in lines)]
-    for part in telling.parts():
-        items = "".join(_html_item(item) for item in part.items)
-        body.append(
-            f'<section class="{part.kind}"><h2>{_html(part.title)}</h2><ul class="items">{items}</ul></section>'
-        )
-    return Html("".join(body))
-
-
-def _html(text: str) -> str:
-    return escape_html(one_line(text))
-
-
-def _html_item(item: _Item) -> str:
-    notes = "".join(f"<li>{_filled(note.frame, _tagged(note), escape_html)}</li>" for note in item.notes)
-    return f"<li>{_html(item.text)}{f'<ul class=notes>{notes}</ul>' if notes else ''}</li>"
-
-
-def _tagged(note: _Note) -> str:
-    return "".join(
-        f"<{note.tag}>{escape_html(text)}</{note.tag}>" if is_changed else escape_html(text)
-        for text, is_changed in note.pieces
-    )
+    title, *lines = map(one_line, telling.head())
+    return element("changes", title, lines, telling.parts())

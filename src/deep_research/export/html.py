@@ -1,17 +1,38 @@
-"""A report as one HTML file that needs nothing beside it."""
+"""A report as one HTML file that needs nothing beside it, with its style and script in it."""
 
+from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 
-from deep_research.export.article import in_parts
+from deep_research.export.article import contents_list, in_parts
 from deep_research.export.contents import Contents
-from deep_research.export.markup import tag
-from deep_research.export.page import contents_list, page
+from deep_research.export.markup import packaged, templates
 from deep_research.messages.words import words_in
 
 
 def to_html(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 - the page needs no file beside it
-    """Return the report as a page."""
+    """Return the report as a page.
+
+    The policy names our own style and script by their hashes: nothing else runs, and only pictures in the page show.
+    """
     report, words = in_parts(contents), words_in(contents.edition.language)
-    main = tag("main", report.article, id="main")
-    body = tag("div", contents_list(report.entries, words), main, report.sources, class_="columns")
-    return page(contents.edition.report.title, body, report.card, words=words, parts=("contents", "sources"))
+    style = packaged("tokens.css", "page.css", "reading.css")
+    script = packaged("page.js", "reading.js")
+    policy = (
+        f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    page = templates().get_template("page.html")
+    return page.render(
+        title=contents.edition.report.title,
+        report=report,
+        contents_list=contents_list(report.entries, words),
+        words=words,
+        policy=policy,
+        style=style,
+        script=script,
+    ).encode()
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

@@ -1,50 +1,59 @@
-"""HTML that is escaped by default: whatever is no markup of ours is shown as text, wherever it comes from."""
+"""HTML from templates, escaped by default: whatever is no markup of ours is shown as text, wherever it comes from."""
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from html import escape
+from importlib.resources import files
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.ext import Extension
+from markupsafe import Markup
+
+from deep_research.report.escaping import one_line
 from deep_research.text.cleaning import clean_text
 
-_EMPTY = frozenset({"img", "input", "meta", "source"})
 _WEB = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 
 
-class Html(str):
-    """Markup. Only functions that escape every text in it make it, so that no other text is ever taken for it."""
+class _JoinedLines(Extension):
+    """Joins the lines of a template, so that no blank stands between elements that are written below each other."""
 
-    __slots__ = ()
-
-    def __html__(self) -> str:
-        """Return the markup itself: what templates call on a text that must not be escaped again."""
-        return self
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:  # noqa: ARG002 Jinja's form
+        return source.replace("\n", "")
 
 
-def tag(name: str, /, *inside: str, **attributes: str | int | bool | None) -> Html:
-    """Return an element with what it holds; text and attributes are escaped.
-
-    `class_` names the attribute `class`, and `data_p` names `data-p`. None and False leave an attribute out, True gives
-    it no value.
-    """
-    named = "".join(
-        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{_escaped(str(value))}"')
-        for key, value in attributes.items()
-        if value is not None and value is not False
+@cache
+def templates() -> Environment:
+    """Return the environment of the templates."""
+    environment = Environment(
+        loader=PackageLoader("deep_research.export"),
+        autoescape=True,
+        finalize=escaped,
+        undefined=StrictUndefined,
+        extensions=[_JoinedLines],
     )
-    return Html(f"<{name}{named}>" if name in _EMPTY else f"<{name}{named}>{joined(inside)}</{name}>")
+    environment.filters["one_line"] = one_line
+    environment.tests["web"] = lambda address: _WEB.match(address) is not None
+    return environment
 
 
-def joined(parts: Iterable[str]) -> Html:
+def element(name: str, /, *texts: object, **values: object) -> Markup:
+    """Return what a macro of `parts.html` makes of these values."""
+    return Markup(getattr(templates().get_template("parts.html").module, name)(*texts, **values))
+
+
+def escaped(value: object) -> Markup:
+    """Return markup as it is, and anything else as text that a page shows."""
+    return value if isinstance(value, Markup) else Markup(escape(clean_text(str(value))))
+
+
+def joined(parts: Iterable[str]) -> Markup:
     """Return markup and text one after the other; the text is escaped."""
-    return Html("".join(part if isinstance(part, Html) else _escaped(part) for part in parts))
+    return Markup("".join(map(escaped, parts)))
 
 
-def address(target: str, text: str = "", **attributes: str) -> Html:
-    """Return an address of the web as a link, and any other as text: a path, or what a browser might obey."""
-    if not _WEB.match(target):
-        return tag("span", text or target, dir="auto", **attributes)
-    return tag("a", text or target, href=target, rel="noopener noreferrer nofollow", target="_blank", **attributes)
-
-
-def _escaped(text: str) -> str:
-    return escape(clean_text(text))
+def packaged(*names: str) -> Markup:
+    """Return styles or scripts that come along, one after the other."""
+    folder = files("deep_research.export")
+    return Markup("".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names))

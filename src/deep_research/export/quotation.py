@@ -5,9 +5,13 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
-from deep_research.export.markup import Html, joined, tag
-from deep_research.export.page import heads, scrolling
+from markupsafe import Markup
+
+from deep_research.export.markup import element
 from deep_research.report.edition import CitedPassage
+
+# Pieces of a text, each with what it is: text, a heading, or the end of a cell.
+_Pieces: TypeAlias = list[tuple[str, str]]
 
 # Start and end in the document's text of what a verdict names, and the id of the sentence that it is of.
 Named: TypeAlias = Sequence[tuple[int, int, str]]
@@ -32,40 +36,40 @@ _NOTHING, _HEADING, _PIPE = "\ue000\ue001\ue002"
 _SHOWN_MARKDOWN = re.compile(f"{_HEADING}([^\n]*)|[ \\t]*({_PIPE})[ \\t]*")
 
 
-def quotation(passage: CitedPassage, named: Named) -> Html:
+def quotation(passage: CitedPassage, named: Named) -> Markup:
     """Return a passage in the text around it; what a verdict names of it is set off once more."""
     if passage.header and cells_of(passage.quote):
         return _quoted_row(passage, named)
     passage = _with_marks_named(passage)
-    before, after = _around(_opening(passage), "before"), _around(_closing(passage), "after")
-    return tag("blockquote", before, tag("mark", *_named_parts(passage, named)), after, dir="auto")
+    parts = list(_named_parts(passage, named))
+    return element("quotation", _without_marks(_opening(passage)), parts, _without_marks(_closing(passage)))
 
 
-def _quoted_row(passage: CitedPassage, named: Named) -> Html:
+def _quoted_row(passage: CitedPassage, named: Named) -> Markup:
     """Return a row of a table below its header, among the rows that stand around it."""
     above, below = _ROWS_ABOVE.search(passage.before), _ROWS_BELOW.match(passage.after)
     names = cells_of(passage.header)
     rows = []
     for lines in (above, below):
         cells = [cells_of(line) for line in lines[0].splitlines()] if lines else []
-        rows.append([_row(own, "around") for own in cells if own not in ([], names)])
-    anchors = " ".join(dict.fromkeys(anchor for _, _, anchor in named))
-    marked = (tag("b", cell, data_s=anchors) if anchors else cell for cell in cells_of(passage.quote))
-    quoted = tag("tr", *(tag("td", tag("mark", cell), dir="auto") for cell in marked))
-    body = tag("tbody", *rows[0], quoted, *rows[1])
+        rows.append([own for own in cells if own not in ([], names)])
     before = passage.model_copy(update={"before": passage.before[: above.start()]}) if above else passage
     after = passage.model_copy(update={"after": passage.after[below.end() :]}) if below else passage
-    before, after = _with_marks_named(before), _with_marks_named(after)
-    return tag(
-        "blockquote",
-        _around(_opening(before), "before"),
-        scrolling(tag("table", tag("thead", heads(names, [False] * len(names))), body), passage.place),
-        _around(_closing(after), "after"),
-        dir="auto",
+    return element(
+        "quoted_row",
+        before=_without_marks(_opening(_with_marks_named(before))),
+        names=names,
+        above=rows[0],
+        cells=cells_of(passage.quote),
+        below=rows[1],
+        after=_without_marks(_closing(_with_marks_named(after))),
+        anchors=" ".join(dict.fromkeys(anchor for _, _, anchor in named)),
+        place=passage.place,
     )
 
 
-def _named_parts(passage: CitedPassage, named: Named) -> Iterator[str]:
+def _named_parts(passage: CitedPassage, named: Named) -> Iterator[tuple[str, _Pieces]]:
+    """Yield a passage in parts, each with the ids of the sentences that name it."""
     own = [
         (max(start, passage.start), min(end, passage.end), anchor)
         for start, end, anchor in named
@@ -75,8 +79,7 @@ def _named_parts(passage: CitedPassage, named: Named) -> Iterator[str]:
     for start, end in pairwise(cuts):
         text = _tidy(passage.quote[start - passage.start : end - passage.start])
         anchors = [anchor for first, last, anchor in own if first <= start and end <= last]
-        shown = joined(_without_marks(text))
-        yield tag("b", shown, data_s=" ".join(anchors)) if anchors else shown
+        yield " ".join(anchors), _without_marks(text)
 
 
 def cells_of(row: str) -> list[str]:
@@ -85,14 +88,6 @@ def cells_of(row: str) -> list[str]:
     if not (line.startswith("|") and line.endswith("|")) or not line.strip("|-: "):
         return []
     return [cell.strip().replace(r"\|", "|") for cell in _CELL_END.split(line)[1:-1]]
-
-
-def _row(cells: Sequence[str], name: str) -> Html:
-    return tag("tr", *(tag("td", cell, dir="auto") for cell in cells), class_=name)
-
-
-def _around(text: str, side: str) -> Html:
-    return tag("span", *_without_marks(text), class_=f"around {side}") if text else Html()
 
 
 def _tidy(text: str) -> str:
@@ -120,14 +115,14 @@ def _with_marks_named(passage: CitedPassage) -> CitedPassage:
     return passage.model_copy(update={"before": whole[:start], "quote": whole[start:end], "after": whole[end:]})
 
 
-def _without_marks(text: str) -> Iterator[str]:
-    """Yield a text with its headings in bold and its cells apart, from the signs that stand for them."""
+def _without_marks(text: str) -> _Pieces:
+    """Return a text with its headings and the ends of its cells told apart, from the signs that stand for them."""
+    pieces: _Pieces = []
     at = 0
     for mark in _SHOWN_MARKDOWN.finditer(text):
-        yield text[at : mark.start()]
-        yield tag("span", " ", class_="cell-end") if mark[2] else tag("strong", mark[1])
+        pieces += [("text", text[at : mark.start()]), ("cell_end", "") if mark[2] else ("heading", mark[1])]
         at = mark.end()
-    yield text[at:]
+    return [*pieces, ("text", text[at:])] if text else []
 
 
 def _opening(passage: CitedPassage) -> str:

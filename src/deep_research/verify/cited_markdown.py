@@ -11,7 +11,8 @@ from typing import Literal, NamedTuple
 
 from deep_research.report.escaping import unescape
 from deep_research.text.folding import to_simplified
-from deep_research.text.sentences import TextSpan, line_kind, split_sentences
+from deep_research.text.markdown import Block, blocks_of
+from deep_research.text.sentences import TextSpan, split_sentences
 from deep_research.text.tables import find_tables
 from deep_research.verify.shipped import headings_of
 
@@ -20,18 +21,16 @@ _MARKER = re.compile(rf"[ \t]*(?<![\\!])(?:\[\[?\^?({_NUMBERS})\]?\](?:\([^)\s]*
 _RANGE = re.compile(r"(\d+)\s*[-–]\s*(\d+)|(\d+)")
 _LINK = re.compile(r"!?\[((?:\\.|[^\]\\])*)\]\(([^)]*)\)")
 _EMPHASIS = re.compile(r"(?<!\\)(?:\*{1,3}|(?<!\w)_{1,3}|_{1,3}(?!\w)|`)")
-_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
-_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*$")
 _REFERENCES = re.compile(
     r"(?i)\W*(?:\d+\.?\s*)?(?:references?|sources?|bibliography|works cited|citations|end ?notes|foot ?notes"
     r"|参考文献|参考资料|引用文献|文献|资料来源|来源|注释|尾注)\b"
 )
-_ENTRY = re.compile(r"\s*(?:[-*+]\s+)?(?:\[\^?(\d{1,4})\]:?|【(\d{1,4})】|(\d{1,4})[.)、])\s*(\S.*)")
-_DEFINED = re.compile(r"\s{0,3}\[\^?(\d{1,4})\]:\s*(\S.*)")
+_ENTRY = re.compile(r"(?:[-*+]\s+)?[\[【]?\^?(?P<number>\d{1,4})(?:\]:?|】|[.)、])\s*(?P<text>\S.*)")
+_DEFINED = re.compile(r"\[\^?(?P<number>\d{1,4})\]:\s*(?P<text>\S.*)")
 _INNER = r"[(（](?:[^()（）]|[(（][^()（）]*[)）])*[)）]"
 _ASIDE = re.compile(rf"[(（](?:[^()（）]|{_INNER})*[)）][.。]?")
 _UNCITED = re.compile(r"(?i)additional|further|other|not cited|uncited|unused|其他|其它|补充|未引用|延伸")
-_IDLE = re.compile(r"\s*(?:[-*_]\s*){3,}$|\s*<!--.*-->\s*$|\s*!\[.*\]\(.*\)\s*$")
+_PICTURE = re.compile(r"!\[.*\]\(.*\)")
 
 StatementKind = Literal["sentence", "row"]
 
@@ -67,61 +66,40 @@ class CitedReport(NamedTuple):
     entries: tuple[Entry, ...]
 
 
-class _Block(NamedTuple):
-    line: int
-    text: str
-    is_table: bool
-
-
 def read_cited(text: str) -> CitedReport:
     """Take a report apart; what stands under a heading that names references, or looks like one, is no statement."""
     statements: list[Statement] = []
     entries: list[Entry] = []
-    for block in _blocks(text, entries):
-        statements += _rows(block) if block.is_table else _sentences(block)
+    # The levels of the headings that the references, and what our own reports leave open, stand under.
+    references = unanswered = 0
+    is_cited = True
+    left_open = headings_of("gaps", "pictures")
+    for block in blocks_of(text):
+        if block.kind == "heading":
+            level, title = len(block.mark), to_simplified(block.text)
+            if not unanswered or level <= unanswered:
+                unanswered = level if block.text in left_open else 0
+            if _REFERENCES.match(title):
+                references, is_cited = level, True
+            elif level <= references:
+                references = 0
+            elif references:
+                is_cited = not _UNCITED.search(title)
+        elif block.kind in ("prose", "item", "table"):
+            own = []
+            for number, line in enumerate(block.marked.split("\n"), start=block.line):
+                defined = _DEFINED.match(line)
+                if entry := defined or (_ENTRY.match(line) if references else None):
+                    text_of_entry = _plain(_LINK.sub(r"\1 \2", entry["text"]))
+                    entries.append(Entry(number, int(entry["number"]), text_of_entry, is_cited or bool(defined)))
+                own += [line] if not (defined or _PICTURE.fullmatch(line)) else [""]
+            shown = block._replace(text="\n".join(own))
+            if not (references or unanswered) and shown.text.strip():
+                statements += _rows(shown) if block.kind == "table" else _sentences(shown)
     return CitedReport(tuple(statements), tuple(entries))
 
 
-def _blocks(text: str, entries: list[Entry]) -> Iterator[_Block]:
-    """Yield paragraphs, items and tables; headings, code and pictures say nothing that is cited."""
-    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    open_lines: list[str] = []
-    start, is_fenced, level, is_cited, open_level = 0, False, 0, True, 0
-    unanswered = headings_of("gaps", "pictures")
-    for number, line in enumerate([*lines, ""], start=1):
-        heading = _HEADING.match(line)
-        is_fence = bool(_FENCE.match(line))
-        is_idle = not line.strip() or bool(_IDLE.match(line)) or is_fence or is_fenced or bool(heading)
-        defined = _DEFINED.match(line)
-        # Inside the references, and among what our own reports leave open, nothing is a statement.
-        is_apart = is_idle or bool(defined or level or open_level)
-        kind = None if is_apart else line_kind(line, 0)
-        if open_lines and (kind != "row" if open_lines[0].lstrip().startswith("|") else kind != "prose"):
-            yield _Block(start, "\n".join(open_lines), open_lines[0].lstrip().startswith("|"))
-            open_lines = []
-        is_fenced ^= is_fence
-        if heading and not is_fenced and (not open_level or len(heading[1]) <= open_level):
-            open_level = len(heading[1]) if heading[2] in unanswered else 0
-        if heading and not is_fenced:
-            if _REFERENCES.match(to_simplified(heading[2])):
-                level = len(heading[1])
-                is_cited = True
-            elif level and len(heading[1]) <= level:
-                level = 0
-            elif level:
-                is_cited = not _UNCITED.search(to_simplified(heading[2]))
-        elif defined and not is_fenced:
-            entries.append(Entry(number, int(defined[1]), _plain(_LINK.sub(r"\1 \2", defined[2]))))
-        elif level and (entry := _ENTRY.match(line)):
-            entries.append(
-                Entry(number, int(entry[1] or entry[2] or entry[3]), _plain(_LINK.sub(r"\1 \2", entry[4])), is_cited)
-            )
-        if kind:
-            start = start if open_lines else number
-            open_lines.append(line.strip().removeprefix("> ") if kind != "row" else line)
-
-
-def _sentences(block: _Block) -> Iterator[Statement]:
+def _sentences(block: Block) -> Iterator[Statement]:
     bare, marks = _without_markers(block.text)
     spans: list[TextSpan] = []
     for start, end in split_sentences(bare):
@@ -143,7 +121,7 @@ def _sentences(block: _Block) -> Iterator[Statement]:
         yield Statement(line, _line(bare[start:end]), numbers, before=before, has_marker=bool(cited[at]))
 
 
-def _rows(block: _Block) -> Iterator[Statement]:
+def _rows(block: Block) -> Iterator[Statement]:
     for table in find_tables(block.text):
         names = [_plain(_without_markers(name)[0]) for name in table.header.cells] if table.header else []
         for row in table.rows:

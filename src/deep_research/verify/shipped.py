@@ -6,7 +6,6 @@ granted: a line that cannot be read is named, not skipped.
 """
 
 import re
-from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -22,6 +21,8 @@ from deep_research.report.escaping import unescape, without_escaped
 from deep_research.report.figure import Caption, ChartType, Figure
 from deep_research.report.paragraph import ListMark, Paragraph, ParagraphKind, Sentence, Verdict
 from deep_research.request import Language
+from deep_research.text.markdown import Block as MarkdownBlock
+from deep_research.text.markdown import blocks_of
 from deep_research.text.tables import find_tables
 from deep_research.value import json_of
 
@@ -34,12 +35,10 @@ _OPAQUE = re.compile(
     r"(?m:^\[\d+\]:.*$)|\[[^\[\]\n]*\]\([^\s)]+\)|`[^`\n]+`|(?:https?|file)://[^\s<>\"，。；、）」]*?(?=[.,;:!?)]?(?:\[\d{1,4}\])*(?:[\s，。；、）」]|$))"
 )
 _REFERENCE = re.compile(r"\[(\d{1,6})\] (\S.*?) - (\S.*)")
-_HEADING = re.compile(r"(#{1,6})\s+(.*?)(?:\s+#+)?\s*$")
-_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+")
 _CAPTION = re.compile(r"!\[|[*_]{0,3}(?:Figure|Fig\.|Table|图|圖|表)\s?\d+[*_]{0,3}\s?[:.：。]")
 _LABEL = re.compile(r"\*\*(?:\\.|[^*\\.。!?！？]){1,60}\*\*[:：]?$")
-_RULE = re.compile(r"(?:-{3,}|\*{3,}|_{3,})$|<!--.*-->$")
-_FENCE = re.compile(r"(`{3,}|~{3,})")
+# What a paragraph is by its first line.
+_NAMED: tuple[tuple[re.Pattern[str], BlockKind], ...] = ((_CAPTION, "caption"), (_LABEL, "label"))
 
 
 class Reference(NamedTuple):
@@ -95,9 +94,10 @@ def read_report(text: str) -> ShippedReport:
     malformed: list[str] = []
     place, part = "body", "cited"
     is_unlisted = after_assumptions = False
-    for kind, block in _blocks(text):
-        if kind == "heading" and (heading := _HEADING.match(block)):
-            level, title = len(heading[1]), heading[2]
+    for found in blocks_of(text):
+        kind, block = _kind(found), found.marked
+        if kind == "heading":
+            level, title = len(found.mark), found.text
             if place == "references" and level > 2:
                 part = parts.get(title, part)
                 continue
@@ -106,15 +106,15 @@ def read_report(text: str) -> ShippedReport:
                 part = "cited"
         if place == "references":
             for line in block.split("\n") if kind == "prose" else ():
-                if match := _REFERENCE.fullmatch(line.strip()):
-                    listed.append(Reference(int(match[1]), part == "cited", part == "earlier", line.strip()))
-                elif line.lstrip().startswith("["):
-                    malformed.append(line.strip())
+                if match := _REFERENCE.fullmatch(line):
+                    listed.append(Reference(int(match[1]), part == "cited", part == "earlier", line))
+                elif line.startswith("["):
+                    malformed.append(line)
             continue
         names_assumptions = kind == "label" and block.strip("*:： ") in exempt
         after_assumptions = (after_assumptions and kind == "item") or names_assumptions
         blocks.append(Block(kind, block, place == "exempt" or after_assumptions))
-        is_unlisted |= place == "exempt" and unescape(_ITEM.sub("", block)).strip() in unlisted
+        is_unlisted |= place == "exempt" and unescape(found.text) in unlisted
     return ShippedReport(_language(text), tuple(blocks), tuple(listed), tuple(malformed), is_unlisted)
 
 
@@ -151,49 +151,15 @@ def _language(text: str) -> Language:
     return next((language for language in LANGUAGES if lines.intersection(map(words_in(language), fixed))), "en")
 
 
-def _blocks(text: str) -> Iterator[tuple[BlockKind, str]]:
-    """Yield the blocks of Markdown, each list item on its own; fenced code counts as a table."""
-    open_lines: list[str] = []
-    open_kind: BlockKind = "prose"
-    fence = ""
-    for line in [*lines_of(text), ""]:
-        fenced = _FENCE.match(line.strip())
-        if fence:
-            open_lines.append(line)
-            if fenced and fenced[1].startswith(fence):
-                fence = ""
-            continue
-        kind = "table" if fenced else _line_kind(line)
-        # A line right below an item belongs to it: the renderer breaks no lines, but an editor may.
-        if open_lines and open_kind == "item" and kind == "prose":
-            open_lines.append(line)
-            continue
-        if open_lines and (kind is None or kind != open_kind or kind in ("heading", "item", "rule")):
-            yield open_kind, _joined(open_lines)
-            open_lines = []
-        if kind:
-            open_lines.append(line)
-            open_kind = kind
-        fence = fenced[1] if fenced else ""
-    if open_lines:
-        yield open_kind, _joined(open_lines)
-
-
-def _line_kind(line: str) -> BlockKind | None:
-    bare = line.strip()
-    if not bare:
-        return None
-    patterns: tuple[tuple[re.Pattern[str], BlockKind], ...] = (
-        (_HEADING, "heading"), (_RULE, "rule"), (_CAPTION, "caption"), (_LABEL, "label"), (_ITEM, "item"),
-    )  # fmt: skip
-    for pattern, kind in patterns:
-        if pattern.match(bare):
-            return kind
-    return "table" if bare.startswith("|") else "prose"
-
-
-def _joined(lines: Sequence[str]) -> str:
-    return "\n".join(line.strip().removeprefix("> ") for line in lines)
+def _kind(block: MarkdownBlock) -> BlockKind:
+    """Return what a block of Markdown is in a report; fenced code counts as a table."""
+    if block.kind == "code":
+        return "table"
+    if block.kind == "prose":
+        for pattern, kind in _NAMED:
+            if pattern.match(block.text):
+                return kind
+    return block.kind
 
 
 def lines_of(text: str) -> list[str]:

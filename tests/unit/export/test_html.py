@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from lxml import html
+from markupsafe import Markup
 
 from deep_research.export.formats import exported, format_of
 from deep_research.export.html import to_html
-from deep_research.export.markup import Html, address, joined, tag
+from deep_research.export.markup import element, joined
 from deep_research.messages.words import words_in
 from deep_research.report.citation import Citations
 from deep_research.report.edition import CitedPassage, Edition
@@ -313,8 +314,9 @@ def test_a_passage_that_speaks_against_a_sentence_is_not_said_to_support_it():
                "//evil.example", "vbscript:x", " javascript:x", "ftp://a.example", "http:", "https:///x"]
 )  # fmt: skip
 def test_only_addresses_of_the_web_are_links(target):
-    assert html.fromstring(address(target)).tag == "span"
-    assert html.fromstring(address("HTTPS://a.example/?a=1&b=<")).get("href") == "HTTPS://a.example/?a=1&b=<"
+    assert html.fromstring(element("address", target)).tag == "span"
+    of_the_web = "HTTPS://a.example/?a=1&b=<"
+    assert html.fromstring(element("address", of_the_web)).get("href") == of_the_web
 
 
 @pytest.mark.parametrize(
@@ -329,9 +331,10 @@ def test_what_stands_before_a_passage_begins_with_a_whole_word(before, shown):
 
 
 def test_text_is_escaped_unless_it_is_markup_of_ours():
-    assert tag("p", "a < b & c", tag("b", "x"), title='"') == '<p title="&quot;">a &lt; b &amp; c<b>x</b></p>'
-    assert joined(["<", Html("<br>")]) == "&lt;<br>"
-    assert tag("p", f"{tag('b', 'x')}") == "<p>&lt;b&gt;x&lt;/b&gt;</p>"
+    bold = element("set_off", "b", "x")
+    assert element("note", 'a"', joined(["a < b & c", bold])) == '<span class="a&quot;">a &lt; b &amp; c<b>x</b></span>'
+    assert joined(["<", Markup("<br>")]) == "&lt;<br>"
+    assert element("prose", f"{bold}") == '<p dir="auto">&lt;b&gt;x&lt;/b&gt;</p>'
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

@@ -7,13 +7,14 @@ sentence without a mark only leads over.
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from deep_research.messages.language import UNKNOWN
 from deep_research.reasoning.model.prompting import LABEL, TAGS
 from deep_research.report.paragraph import ListMark, Paragraph, Sentence, SentenceKind, row
 from deep_research.request import Language
 from deep_research.text.cleaning import clean_text
+from deep_research.text.markdown import blocks_of
 from deep_research.text.script import DETECTED, detect_language, in_script
 from deep_research.text.sentences import split_sentences
 from deep_research.verify.particulars import dates_of, figures_of
@@ -53,9 +54,7 @@ _TYPED_MARK = re.compile(r"(?i)[\[【［]\s*(so|calc|none)\s*[:：]\s*([^\]】�
 _TYPED_KINDS: dict[str, SentenceKind] = {"so": "conclusion", "calc": "calculation", "none": "absence"}
 _LABELS = re.compile(rf"(?i)(?<![^\W\d_]){LABEL}\s*\d{{1,4}}(?:\s*[-–—]\s*{LABEL}?\s*\d{{1,4}})?")
 _STOP = re.compile(r"[.!?。！？…]+[\"'”’』」)）]*$")
-_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)[ \t#]*$")
 _BOLD_LINE = re.compile(r"\s*\*\*([^*\n]{2,80})\*\*\s*[:：]?\s*$")
-_ITEM = re.compile(r"\s*(?:(?P<bullet>[-*•+])|(?P<number>\d{1,2})(?:[.)]|(?=、)))(?:\s+|、\s*)(?=\S)")
 _ITEM_LEAD = re.compile(r"\s*\*\*(.{2,160}?)\*\*\s*")
 # The point of an item may have a mark and a stop of its own.
 _AFTER_LEAD = re.compile(r"^\s*(?:\[[^\]]{1,200}\]\s*)?[.。:：]?\s*")
@@ -102,7 +101,7 @@ def read_report(
     marks = _Marks(labels, _MARK if _MARK.search(plain) or _TYPED_MARK.search(plain) else _BARE_MARK)
     names = {_plain_name(title, language).casefold(): title for title in titles}
     names |= dict.fromkeys((name.casefold() for name in abstract), "abstract")
-    paragraphs = list(_paragraphs(_blocks(plain), marks, names, language))
+    paragraphs = list(_paragraphs(plain, marks, names, language))
     if is_cut and paragraphs:
         last = paragraphs.pop()
         kept = last.sentences if _STOP.search(last.sentences[-1].text) else last.sentences[:-1]
@@ -125,71 +124,35 @@ def read_row(text: str, names: Sequence[str], labels: Mapping[str, str], languag
     return _rows([line for line in lines if _TABLE_LINE.match(line)], _Marks(labels, _MARK))
 
 
-class _Block(NamedTuple):
-    """Lines that belong together: a heading, an item of a list, a table, or a paragraph."""
-
-    kind: Literal["heading", "lead", "number", "bullet", "table", "text"]
-    lines: list[str]
-
-
-def _blocks(text: str) -> list[_Block]:
-    """Return the blocks of a Markdown text."""
-    blocks: list[_Block] = []
-    is_open = False
-    for line in text.split("\n"):
-        if not line.strip():
-            is_open = False
-        elif _HEADING.match(line):
-            blocks.append(_Block("heading", [line]))
-            is_open = False
-        elif _TABLE_LINE.match(line):
-            if not (is_open and blocks[-1].kind == "table"):
-                blocks.append(_Block("table", []))
-            blocks[-1].lines.append(line)
-            is_open = True
-        elif item := _ITEM.match(line):
-            blocks.append(_Block("bullet" if item["bullet"] else "number", [line[item.end() :]]))
-            is_open = True
-        elif _BOLD_LINE.match(line):
-            blocks.append(_Block("lead", [line]))
-            is_open = False
-        elif is_open and blocks[-1].kind != "table":
-            blocks[-1].lines.append(line.strip())
-        else:
-            blocks.append(_Block("text", [line]))
-            is_open = True
-    return blocks
-
-
-def _paragraphs(
-    blocks: list[_Block], marks: "_Marks", names: Mapping[str, str], language: Language
-) -> Iterator[Paragraph]:
+def _paragraphs(text: str, marks: "_Marks", names: Mapping[str, str], language: Language) -> Iterator[Paragraph]:
     section, lead = "abstract", ""
-    for kind, lines in blocks:
-        if kind == "heading" and (heading := _HEADING.match(lines[0])):
-            title = _plain_name(heading[2], language)
-            if len(heading[1]) > 2:
+    for block in blocks_of(text):
+        if block.kind == "heading":
+            title = _plain_name(block.text, language)
+            if len(block.mark) > 2:
                 lead = _name_of(title)
-            elif len(heading[1]) == 2 and title:
+            elif len(block.mark) == 2 and title:
                 section, lead = names.get(title.casefold(), title), ""
-        elif kind == "lead" and (bold := _BOLD_LINE.match(lines[0])):
-            lead = _name_of(_plain_name(bold[1], language))
-        elif kind == "table":
-            rows = _rows(lines, marks)
-            if rows:
+            continue
+        lines = block.text.split("\n")
+        if block.kind == "table":
+            if rows := _rows(lines, marks):
                 yield Paragraph(section=section, kind="table", lead=lead, mark="table", sentences=tuple(rows))
-        else:
-            line, own = " ".join(" ".join(lines).split()), lead
-            mark: ListMark = "number" if kind == "number" else "bullet" if kind == "bullet" else ""
-            bold = _ITEM_LEAD.match(line)
-            name = _plain_name(bold[1], language) if bold and bold.end() < len(line) else ""
-            if bold and (name if mark else _name_of(name)):
-                rest = _AFTER_LEAD.sub("", line[bold.end() :])
-                own, line = name, _SMALL_WORD.sub(lambda word: word[0].capitalize(), rest)
-            elif mark:
-                own = ""
-            if sentences := marks.sentences(_EMPHASIS.sub(r"\2", line)):
-                yield Paragraph(section=section, lead=own, mark=mark, sentences=tuple(sentences))
+            continue
+        while lines and (bold := _BOLD_LINE.match(lines[0])) and block.kind == "prose":
+            lead = _name_of(_plain_name(bold[1], language))
+            lines = lines[1:]
+        line, own = " ".join(" ".join(lines).split()), lead
+        mark: ListMark = "" if not block.mark else "number" if block.mark[0].isdigit() else "bullet"
+        bold = _ITEM_LEAD.match(line)
+        name = _plain_name(bold[1], language) if bold and bold.end() < len(line) else ""
+        if bold and (name if mark else _name_of(name)):
+            rest = _AFTER_LEAD.sub("", line[bold.end() :])
+            own, line = name, _SMALL_WORD.sub(lambda word: word[0].capitalize(), rest)
+        elif mark:
+            own = ""
+        if sentences := marks.sentences(_EMPHASIS.sub(r"\2", line)):
+            yield Paragraph(section=section, lead=own, mark=mark, sentences=tuple(sentences))
 
 
 def _rows(lines: list[str], marks: "_Marks") -> list[Sentence]:

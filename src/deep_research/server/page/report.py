@@ -8,11 +8,10 @@ from typing import NamedTuple
 from fastapi import APIRouter, Request, Response
 
 from deep_research.errors import NotFound, UnknownRun
-from deep_research.export.article import Parts, in_parts
+from deep_research.export.article import Parts, contents_list, in_parts
 from deep_research.export.changes import changes_in_html, summary_of
 from deep_research.export.contents import Contents
 from deep_research.export.formats import FORMATS, missing_extra
-from deep_research.export.page import contents_list
 from deep_research.in_thread import in_thread
 from deep_research.pipeline.journal import spent_so_far
 from deep_research.server.dependencies import Service, Who

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from deep_research.export.markup import Html, joined, tag
-from deep_research.export.page import scrolling
+from markupsafe import Markup
+
+from deep_research.export.markup import element, joined
 from deep_research.export.quotation import cells_of
 from deep_research.messages.words import Words
 from deep_research.service.sources import SourceText
@@ -21,7 +22,7 @@ _RULE = re.compile(r"[ \t]*\|[-:| \t]*--[-:| \t]*$")
 class ShownText(NamedTuple):
     """A source's text in HTML, and its places: the ids to link to, with their names."""
 
-    body: Html
+    body: Markup
     places: list[tuple[str, str]]
 
 
@@ -52,7 +53,7 @@ class _Writer:
         self.waiting = sorted(_named_places(source), key=lambda place: place.start)
         self.places: list[tuple[str, str]] = []
 
-    def blocks(self) -> Iterator[str]:
+    def blocks(self) -> Iterator[Markup]:
         """Yield headings, tables and paragraphs in their order, and the places between them."""
         group: list[_Line] = []
         for line in self.lines:
@@ -67,56 +68,47 @@ class _Writer:
         if group:
             yield self._block(group)
 
-    def _reached(self, end: int) -> Iterator[Html]:
+    def _reached(self, end: int) -> Iterator[Markup]:
         while self.waiting and self.waiting[0].start < end:
             place = self.waiting.pop(0)
             id_ = f"place-{len(self.places) + 1}"
-            if place.kind == "heading":
-                self.places.append((id_, place.label))
-                yield tag("p", id=id_, class_="unseen-place")
-            else:
-                self.places.append((id_, self.words(f"place.{place.kind}", label=place.label)))
-                yield tag("p", self.places[-1][1], id=id_, class_="place-name", dir="auto")
+            is_heading = place.kind == "heading"
+            name = place.label if is_heading else self.words(f"place.{place.kind}", label=place.label)
+            self.places.append((id_, name))
+            yield element("place", id_, "" if is_heading else name)
 
-    def _block(self, lines: list[_Line]) -> Html:
+    def _block(self, lines: list[_Line]) -> Markup:
         kind = _kind(lines[0])
         if kind == "heading":
             mark = _HEADING.match(lines[0].text)
             level = min(len(mark[1]) + 1, 6) if mark else 2
-            return tag(f"h{level}", *self._marked(lines[0], skip=mark.end() if mark else 0), dir="auto")
+            return element("heading", level, self._marked(lines[0], skip=mark.end() if mark else 0))
         if kind == "row":
             return self._table(lines)
-        parts: list[str] = []
-        for number, line in enumerate(lines):
-            parts += ["\n", *self._marked(line)] if number else self._marked(line)
-        return tag("p", *parts, dir="auto")
+        return element("prose", Markup("\n").join(map(self._marked, lines)))
 
-    def _table(self, lines: list[_Line]) -> Html:
-        rows = [line for line in lines if not _RULE.match(line.text)]
+    def _table(self, lines: list[_Line]) -> Markup:
         has_head = len(lines) > 1 and bool(_RULE.match(lines[1].text))
-        shown = []
-        for number, line in enumerate(rows):
-            cell = "th" if has_head and number == 0 else "td"
+        rows: list[list[str]] = []
+        for line in lines:
+            cells = [] if _RULE.match(line.text) else cells_of(line.text)
             is_passage = line.start < self.end and line.end > self.start
-            texts = cells_of(line.text)
-            inside = (self._whole(text, number=at) if is_passage else text for at, text in enumerate(texts))
-            shown.append(tag("tr", *(tag(cell, text, dir="auto") for text in inside)))
-        return scrolling(tag("table", *shown), "")
+            rows += [[self._mark(text) for text in cells] if is_passage else cells] if cells else []
+        return element("rows", rows, has_head)
 
-    def _whole(self, text: str, *, number: int) -> Html:
-        id_ = None if self.is_marked or number else "at"
-        self.is_marked = self.is_marked or number == 0
-        return tag("mark", text, id=id_)
+    def _mark(self, text: str) -> Markup:
+        """Return what is set off; the first of it has an id."""
+        id_, self.is_marked = "" if self.is_marked else "at", True
+        return element("mark", text, id_)
 
-    def _marked(self, line: _Line, skip: int = 0) -> list[str]:
+    def _marked(self, line: _Line, skip: int = 0) -> Markup:
         """Return a line with what belongs to the passage marked."""
         first, last = line.start + skip, line.end
         start, end = max(first, self.start), min(last, self.end)
         if start >= end:
-            return [line.text[skip:]]
-        id_, self.is_marked = None if self.is_marked else "at", True
-        cut = (start - line.start, end - line.start)
-        return [line.text[skip : cut[0]], tag("mark", line.text[cut[0] : cut[1]], id=id_), line.text[cut[1] :]]
+            return joined([line.text[skip:]])
+        start, end = start - line.start, end - line.start
+        return joined([line.text[skip:start], self._mark(line.text[start:end]), line.text[end:]])
 
 
 def _lines(text: str) -> Iterator[_Line]:
