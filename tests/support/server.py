@@ -3,7 +3,6 @@
 import asyncio
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -130,10 +129,11 @@ class ServerProcess:
             "DEEP_RESEARCH_STRATEGY": "local",
         }
         with (self.folder / "server.log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "deep_research", "serve", "--port", str(self.port), *arguments],
+            user = User(self.folder, env=given | self.env)
+            self.process = user.fork(
+                *("serve", "--port", str(self.port), *arguments),
                 cwd=self.folder,
-                env=User(self.folder, env=given | self.env).environment(),
+                env=user.environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
