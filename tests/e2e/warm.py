@@ -19,6 +19,7 @@ import tempfile
 import termios
 import threading
 from collections.abc import Callable, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +135,7 @@ class Forked(subprocess.Popen[Any]):
         pipes = given[9:15]
         self.pid = self._parent.fork(args, [pipes[0], pipes[3], pipes[5]], **self._order)
         self._child_created = True
-        self._close_pipe_fds(*pipes)
+        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]  # no part of what is documented
 
 
 def _adopt_orphans(adopts: bool) -> None:
@@ -215,7 +216,8 @@ def _become(descriptors: list[int], *, folder: str, env: dict[str, str], argumen
     for descriptor in {each for each in descriptors if each > 2}:
         os.close(descriptor)
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - it stays open as long as the process
-    sys.stdout.reconfigure(line_buffering=os.isatty(1))  # type: ignore[union-attr] - it is no test's replacement
+    assert isinstance(sys.stdout, TextIOWrapper)
+    sys.stdout.reconfigure(line_buffering=os.isatty(1))
     from deep_research.cli.main import main as command
 
     command(arguments)
