@@ -48,14 +48,14 @@ LOCKS = (Lock(), Lock())
 
 @dataclass
 class User:
-    """One user with one store; `before` is a command that starts ours, `in_child` is called as the process begins."""
+    """One user with one store; `before` is a command that starts ours; its files stay within `max_file_kib`."""
 
     folder: Path
     env: dict[str, str] = field(default_factory=dict)
     question: str = QUESTION
     world: tuple[str, ...] = ("quick",)
     before: tuple[str, ...] = ()
-    in_child: Callable[[], None] | None = None
+    max_file_kib: int | None = None
     begun_warm: int = 0
 
     def __post_init__(self) -> None:
@@ -98,15 +98,15 @@ class User:
             "stderr": subprocess.PIPE,
             "text": True,
         }
-        if self.before or self.in_child:
+        if self.before:
             command = [*self.before, sys.executable, "-m", "deep_research", *arguments]
-            return subprocess.Popen(command, preexec_fn=self.in_child, **options)
+            return subprocess.Popen(command, **options)
         return self.fork(*arguments, **options)
 
     def fork(self, *arguments: str, **options: Any) -> "subprocess.Popen[Any]":
         """Start the command in a process that a warm parent forks, with the options of `Popen`."""
         with self._parent() as parent:
-            return Forked(parent, arguments, **options)
+            return Forked(parent, arguments, max_file_kib=self.max_file_kib, **options)
 
     @contextmanager
     def _parent(self) -> Iterator[Parent]:
@@ -122,7 +122,7 @@ class User:
 
     def run(self, *arguments: str, **extra: str) -> "subprocess.CompletedProcess[str]":
         """Run the command in a process, forked where nothing has to happen before the command begins."""
-        if self.before or self.in_child:
+        if self.before:
             return finish(self.start(*arguments, **extra))
         # In files, and no pipes: what the process leaves behind may keep those open.
         with TemporaryFile("w+", encoding="utf-8") as out, TemporaryFile("w+", encoding="utf-8") as err:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -23,9 +22,10 @@ from deep_research.sources.hit import Hit
 from deep_research.testing import MemoryFetcher, StaticSearch
 from deep_research.wiring import build
 from tests.support.analyst import ScriptedAnalyst, answer_in_form, retold, sources_of
+from tests.support.examples import EXAMPLES, copy_index, some_documents
+from tests.support.longer import first_of
 from tests.support.world import with_models
 
-DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
 QUESTIONS: dict[Language, str] = {
     "en": "Assess what the Harbour Heat retrofit of Halden Bay cost in total",
     "zh-Hans": "评估青岚市海绵城市改造的成本与效果",
@@ -68,14 +68,13 @@ class DeepRun:
         return {row["lead"]: row for line in own if line["kind"] == "table" for row in line["sentences"]}
 
 
-def _over_documents(folder: Path, docs: Path = DOCUMENTS) -> Adapters:
-    return build(Settings(home=folder / "home", logs=folder / "logs", docs=docs, strategy="local", charts=False))
+def _over_documents(folder: Path, docs: Path = EXAMPLES) -> Adapters:
+    return build(
+        Settings(home=copy_index(folder / "home"), logs=folder / "logs", docs=docs, strategy="local", charts=False)
+    )
 
 
-@pytest.fixture(
-    scope="module",
-    params=["en", pytest.param("zh-Hans", marks=pytest.mark.long), pytest.param("zh-Hant", marks=pytest.mark.long)],
-)
+@pytest.fixture(scope="module", params=first_of(["en", "zh-Hans", "zh-Hant"]))
 def language(request: pytest.FixtureRequest) -> Language:
     found: Language = request.param
     return found
@@ -180,10 +179,7 @@ def test_copies_sister_pages_and_quotations_add_no_origin(tmp_path: Path) -> Non
 def _written(folder: Path, language: Language, **answers: Callable[[ModelRequest], str]) -> tuple[DeepRun, list[str]]:
     """Return a run whose model gives these answers, and what was asked of it, act by act."""
     analyst = ScriptedAnalyst(answers={"draft": _telling, **answers})
-    few = folder / "few"
-    few.mkdir()
-    for name in FEW[language]:
-        shutil.copy(DOCUMENTS / name, few)
+    few = some_documents(folder / "few", FEW[language])
     adapters = with_models(_over_documents(folder, few), analyst, options=PromptOptions(window=60_000))
     told = DeepRun(adapters, QUESTIONS[language], language)
     assert told.check["passed"]

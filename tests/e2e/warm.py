@@ -10,6 +10,7 @@ import gc
 import importlib
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -19,9 +20,12 @@ import tempfile
 import termios
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import chdir, suppress
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
+
+from tests.support.environment import NO_CHARTS
 
 LOADED = (
     *("deep_research.cli.research", "deep_research.cli.history", "deep_research.corpus.fetcher", "worlds"),
@@ -124,10 +128,11 @@ class Forked(subprocess.Popen[Any]):
         cwd: Path,
         env: dict[str, str],
         terminal: bool = False,
+        max_file_kib: int | None = None,
         **options: Any,
     ) -> None:
         self._parent = parent
-        self._order = {"folder": str(cwd), "env": env, "terminal": terminal}
+        self._order = {"folder": str(cwd), "env": env, "terminal": terminal, "max_file_kib": max_file_kib}
         super().__init__(arguments, **options)
 
     def _execute_child(self, args: Sequence[str], *given: Any) -> None:
@@ -147,6 +152,7 @@ def main() -> None:
     """Fork the processes of each order that is read, and tell their pids and how they ended."""
     for name in LOADED:
         importlib.import_module(name)
+    _ask_once()
     assert threading.active_count() == 1, "a fork would lose a thread"
     given = socket.socket(fileno=int(sys.argv[1]))
     # What the collector does not walk over in every child need not be copied for it.
@@ -182,7 +188,24 @@ def main() -> None:
             print(json.dumps([pid, os.waitstatus_to_exitcode(status)]), flush=True)
 
 
-def _start(descriptors: list[int], *, command: list[str], terminal: bool, **order: Any) -> bool:
+def _ask_once() -> None:
+    """Fill what is kept of patterns, words and tables, so that no child has to."""
+    from deep_research.cli.main import main as command
+    from deep_research.in_thread import _workers
+
+    with tempfile.TemporaryDirectory() as folder, suppress(SystemExit), chdir(folder):
+        os.environ |= {"DEEP_RESEARCH_HOME": folder, "DEEP_RESEARCH_ENGINES": "none", **NO_CHARTS}
+        Path("a.md").write_text(
+            "# Works\n\nThe works of Halden cost 5 million euros in 2025 (海港改造工程).\n", "utf-8"
+        )
+        command(["ask", "What did the works of Halden cost in 2025?", "--docs", "a.md", "--output", "a.txt", "--quiet"])
+    # Each child has threads of its own.
+    _workers.pool.shutdown()
+
+
+def _start(
+    descriptors: list[int], *, command: list[str], terminal: bool, max_file_kib: int | None, **order: Any
+) -> bool:
     """Fork a process whose parent ends at once, so that it goes to who adopts orphans; say whether this is the one."""
     told, tell = os.pipe()
     between = os.fork()
@@ -196,6 +219,8 @@ def _start(descriptors: list[int], *, command: list[str], terminal: bool, **orde
         if terminal:
             os.setsid()
             fcntl.ioctl(descriptors[0], termios.TIOCSCTTY, 0)
+        if max_file_kib is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (max_file_kib * 1024, max_file_kib * 1024))
         _become(descriptors, arguments=command, **order)
         return True
     os.close(tell)
