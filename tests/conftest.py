@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from hypothesis import settings, strategies
 from deep_research.charts import drawing
 from deep_research.pipeline import context
 from deep_research.search import throttle
+from tests.support.cpu import costly, cpu_s, note_cost
 from tests.support.environment import NO_CHARTS
 from tests.support.postgres import PostgresServer, postgres_server
 from tests.support.skips import floors_skipped, wanting
@@ -28,6 +29,7 @@ settings.register_profile("thorough", settings.get_profile("quick"), max_example
 settings.load_profile("quick")
 
 LONG_TIMEOUT_S = 1_800
+CPU_BEFORE = pytest.StashKey[float]()
 # A chart that is late on a busy machine is no defect either.
 drawing._TIMEOUT_S = context._DRAWING_S = HANG_S
 
@@ -99,14 +101,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(LONG_TIMEOUT_S))
 
 
-def pytest_runtest_setup() -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what is left when the time is up: `.ci/run` says when it has to come to its end."""
+    item.stash[CPU_BEFORE] = cpu_s()
     if time.time() > float(os.environ.get("TEST_DEADLINE", "inf")):
         pytest.skip("no time was left for it")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Hold what `make test` runs to what a test may take of the processor."""
+    report = yield
+    if report.when == "teardown" and "not long" in item.config.option.markexpr:
+        note_cost(report, cpu_s() - item.stash[CPU_BEFORE], fails=bool(os.environ.get("CI")))
+    return report
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List what was skipped for want of a program, with the command that brings it."""
+    """List what took too much of the processor, and what was skipped for want of a program, with what brings it."""
+    for line in costly(report for reports in terminalreporter.stats.values() for report in reports):
+        terminalreporter.write_line(line)
     for line in wanting(terminalreporter.stats.get("skipped", [])):
         terminalreporter.write_line(line)
 

@@ -11,11 +11,13 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import chdir, closing, redirect_stderr, redirect_stdout
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import chdir, closing, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Lock
 from typing import Any, TypeVar
 from unittest.mock import patch
 
@@ -33,7 +35,7 @@ from deep_research.settings import Settings
 from deep_research.store.port import JournalRow, RunRow, Store
 from deep_research.testing import CallLog
 from deep_research.wiring import open_store
-from tests.e2e.warm import Parent
+from tests.e2e.warm import Forked, Parent
 from tests.support.environment import NO_CHARTS
 from tests.support.waiting import HANG_S, wait_until
 from tests.support.world import World
@@ -41,18 +43,19 @@ from tests.support.world import World
 QUESTION = "What did the projects cost and achieve?"
 Result = TypeVar("Result")
 IDLE_PARENTS: tuple[list[Parent], list[Parent]] = ([], [])
+LOCKS = (Lock(), Lock())
 
 
 @dataclass
 class User:
-    """One user with one store; `before` is a command that starts ours, `in_child` is called as the process begins."""
+    """One user with one store; `before` is a command that starts ours; its files stay within `max_file_kib`."""
 
     folder: Path
     env: dict[str, str] = field(default_factory=dict)
     question: str = QUESTION
     world: tuple[str, ...] = ("quick",)
     before: tuple[str, ...] = ()
-    in_child: Callable[[], None] | None = None
+    max_file_kib: int | None = None
     begun_warm: int = 0
 
     def __post_init__(self) -> None:
@@ -86,36 +89,61 @@ class User:
         return {**kept, **ours, **self.env, **extra}
 
     def start(self, *arguments: str, **extra: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [*self.before, sys.executable, "-m", "deep_research", *arguments],
-            cwd=self.folder,
-            env=self.environment(**extra),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            preexec_fn=self.in_child,
-        )
+        """Start the command in a process, forked where nothing has to happen before the command begins."""
+        options: dict[str, Any] = {
+            "cwd": self.folder,
+            "env": self.environment(**extra),
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "text": True,
+        }
+        if self.before:
+            command = [*self.before, sys.executable, "-m", "deep_research", *arguments]
+            return subprocess.Popen(command, **options)
+        return self.fork(*arguments, **options)
+
+    def fork(self, *arguments: str, **options: Any) -> "subprocess.Popen[Any]":
+        """Start the command in a process that a warm parent forks, with the options of `Popen`."""
+        with self._parent() as parent:
+            return Forked(parent, arguments, max_file_kib=self.max_file_kib, **options)
+
+    @contextmanager
+    def _parent(self) -> Iterator[Parent]:
+        """Yield a parent that nobody else has an order for."""
+        # Consecutive processes differ in their hash seed, as those do that are started by hand.
+        self.begun_warm += 1
+        number = self.begun_warm % len(IDLE_PARENTS)
+        idle = IDLE_PARENTS[number]
+        with LOCKS[number]:
+            parent = idle.pop() if idle else Parent()
+            yield parent
+            idle.append(parent)
 
     def run(self, *arguments: str, **extra: str) -> "subprocess.CompletedProcess[str]":
         """Run the command in a process, forked where nothing has to happen before the command begins."""
-        if self.before or self.in_child:
+        if self.before:
             return finish(self.start(*arguments, **extra))
-        return self.run_together(arguments, before_last=lambda: None, **extra)[0]
+        # In files, and no pipes: what the process leaves behind may keep those open.
+        with TemporaryFile("w+", encoding="utf-8") as out, TemporaryFile("w+", encoding="utf-8") as err:
+            options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": err}
+            process = self.fork(*arguments, cwd=self.folder, env=self.environment(**extra), **options)
+            try:
+                code = process.wait(HANG_S)
+            finally:
+                process.kill()
+            out.seek(0)
+            err.seek(0)
+            return subprocess.CompletedProcess(arguments, code, out.read(), err.read())
 
     def run_together(
         self, *commands: Sequence[str], before_last: Callable[[], object], **extra: str
     ) -> "list[subprocess.CompletedProcess[str]]":
         """Run commands in processes that begin at the same moment; call something before the last one ends."""
-        # Consecutive processes differ in their hash seed, as those do that are started by hand.
-        self.begun_warm += 1
-        idle = IDLE_PARENTS[self.begun_warm % len(IDLE_PARENTS)]
-        parent = idle.pop() if idle else Parent()
-        ended = parent.run_together(
-            commands, folder=self.folder, env=self.environment(**extra), timeout_s=HANG_S, before_last=before_last
-        )
-        idle.append(parent)
-        return ended
+        with self._parent() as parent:
+            return parent.run_together(
+                commands, folder=self.folder, env=self.environment(**extra), timeout_s=HANG_S, before_last=before_last
+            )
 
     def call(self, *arguments: str, **extra: str) -> "subprocess.CompletedProcess[str]":
         """Run the command in this process, for what a process of its own would add nothing to but seconds."""

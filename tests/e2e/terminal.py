@@ -1,11 +1,8 @@
 """A person at a terminal of their own: a process that believes it, and what it shows."""
 
-import fcntl
 import os
 import select
 import subprocess
-import sys
-import termios
 import time
 from contextlib import suppress
 from typing import Self
@@ -25,19 +22,14 @@ class Terminal:
     def __init__(self, user: User, *arguments: str, has_output: bool = False, **extra: str) -> None:
         self._ours, theirs = os.openpty()
         self.shown = ""
-
-        def take_terminal() -> None:
-            os.setsid()
-            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "deep_research", *arguments],
+        self._process = user.fork(
+            *arguments,
             cwd=user.folder,
             env=user.environment(TERM="xterm", COLUMNS="110", **extra),
             stdin=theirs,
             stderr=theirs,
             stdout=theirs if has_output else subprocess.DEVNULL,
-            preexec_fn=take_terminal,
+            terminal=True,
         )
         os.close(theirs)
 

@@ -22,9 +22,10 @@ from deep_research.sources.hit import Hit
 from deep_research.testing import MemoryFetcher, StaticSearch
 from deep_research.wiring import build
 from tests.support.analyst import ScriptedAnalyst, answer_in_form, retold, sources_of
+from tests.support.examples import EXAMPLES, copy_index, some_documents
+from tests.support.longer import first_of
 from tests.support.world import with_models
 
-DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
 QUESTIONS: dict[Language, str] = {
     "en": "Assess what the Harbour Heat retrofit of Halden Bay cost in total",
     "zh-Hans": "评估青岚市海绵城市改造的成本与效果",
@@ -34,6 +35,14 @@ DISPUTED: dict[Language, dict[str, tuple[int, str]]] = {
     "en": {"€146.2 million": (2, "2026-02-12"), "€163.8 million": (1, "2026-03-02")},
     "zh-Hans": {"48.6亿元": (2, "2026-01-20"), "53.9亿元": (1, "2026-02-09")},
     "zh-Hant": {"48.6亿元": (2, "2026-01-20"), "53.9亿元": (1, "2026-02-09")},
+}
+
+
+# The documents that disagree; what the others say has nothing to do with a model's part of the report.
+FEW: dict[Language, tuple[str, ...]] = {
+    "en": ("council-closing-report.pdf", "halden-courier-article.html", "ratepayers opinion 2026.md"),
+    "zh-Hans": ("qinglan-government-report.pdf", "qinglan-evening-news.html", "qinglan-opinion.md"),
+    "zh-Hant": ("qinglan-government-report.pdf", "qinglan-evening-news.html", "qinglan-opinion.md"),
 }
 
 
@@ -59,11 +68,13 @@ class DeepRun:
         return {row["lead"]: row for line in own if line["kind"] == "table" for row in line["sentences"]}
 
 
-def _over_documents(folder: Path) -> Adapters:
-    return build(Settings(home=folder / "home", logs=folder / "logs", docs=DOCUMENTS, strategy="local", charts=False))
+def _over_documents(folder: Path, docs: Path = EXAMPLES) -> Adapters:
+    return build(
+        Settings(home=copy_index(folder / "home"), logs=folder / "logs", docs=docs, strategy="local", charts=False)
+    )
 
 
-@pytest.fixture(scope="module", params=["en", "zh-Hans", "zh-Hant"])
+@pytest.fixture(scope="module", params=first_of(["en", "zh-Hans", "zh-Hant"]))
 def language(request: pytest.FixtureRequest) -> Language:
     found: Language = request.param
     return found
@@ -167,8 +178,9 @@ def test_copies_sister_pages_and_quotations_add_no_origin(tmp_path: Path) -> Non
 
 def _written(folder: Path, language: Language, **answers: Callable[[ModelRequest], str]) -> tuple[DeepRun, list[str]]:
     """Return a run whose model gives these answers, and what was asked of it, act by act."""
-    analyst = ScriptedAnalyst(answers=answers)
-    adapters = with_models(_over_documents(folder), analyst, options=PromptOptions(window=60_000))
+    analyst = ScriptedAnalyst(answers={"draft": _telling, **answers})
+    few = some_documents(folder / "few", FEW[language])
+    adapters = with_models(_over_documents(folder, few), analyst, options=PromptOptions(window=60_000))
     told = DeepRun(adapters, QUESTIONS[language], language)
     assert told.check["passed"]
     return told, [f"{request.act}: {request.text}" for request in analyst.requests]
@@ -250,7 +262,7 @@ def test_conclusion_and_outlook_stand_behind_the_analysis(language: Language, tm
 
     def ended(request: ModelRequest) -> str:
         heads = [f"## {say(f'report.{key}')}\n\n{drawn} [so: E1]." for key in ("outlook", "conclusion")]
-        return "\n\n".join((answer_in_form(request), *heads))
+        return "\n\n".join((_telling(request), *heads))
 
     told, _ = _written(tmp_path, language, draft=ended)
     places = [told.report.index(f"\n## {say(f'report.{key}')}\n") for key in ("analysis", "conclusion", "outlook")]

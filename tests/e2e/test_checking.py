@@ -13,8 +13,9 @@ import pytest
 
 from deep_research.export.bundle import check_bundle
 from tests.e2e.harness import User, assert_explained
+from tests.support.examples import EXAMPLES, copy_index
+from tests.support.longer import first_of
 
-DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
 QUESTIONS = {
     "en": "How much did the Halden Bay heat pump retrofit cost and what did it achieve?",
     "zh": "青岚市的海绵城市改造花了多少钱，效果如何？",
@@ -22,10 +23,11 @@ QUESTIONS = {
 MOON = "The moon is made of cheese. [3]"
 
 
-@pytest.fixture(scope="module", params=list(QUESTIONS))
+@pytest.fixture(scope="module", params=first_of(QUESTIONS))
 def user(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> User:
     user = User(tmp_path_factory.mktemp("user"))
-    asked = user.call("ask", QUESTIONS[request.param], "--docs", str(DOCUMENTS), "--output", "bundle.zip")
+    copy_index(user.home)
+    asked = user.call("ask", QUESTIONS[request.param], "--docs", str(EXAMPLES), "--output", "bundle.zip")
     assert asked.returncode == 0, asked.stderr
     return user
 
@@ -104,7 +106,7 @@ def test_a_bundle_is_checked_where_its_run_is_not_known(user: User, stranger: Us
     }
     facts = [json.loads(raw) for name, raw in members.items() if name.startswith("documents/") and "json" in name]
     assert {f"snapshots/{each['snapshot']}" for each in facts} <= members.keys()
-    assert all((DOCUMENTS / each["address"]).read_bytes() == members[f"snapshots/{each['snapshot']}"] for each in facts)
+    assert all((EXAMPLES / each["address"]).read_bytes() == members[f"snapshots/{each['snapshot']}"] for each in facts)
 
 
 def test_a_bundle_has_the_same_bytes_each_time(user: User) -> None:
@@ -236,11 +238,11 @@ AUDITED = Path(__file__).parents[1] / "unit" / "verify" / "audited"
     ("name", "told"), [("harbour-heat.md", "Line 9: the figure"), ("qinglan.md", "第 9 行： 数字")]
 )
 def test_any_report_is_audited_against_a_folder(stranger: User, name: str, told: str) -> None:
-    ended = stranger.call("audit", str(AUDITED / name), "--sources", str(DOCUMENTS))
+    ended = stranger.call("audit", str(AUDITED / name), "--sources", str(EXAMPLES))
     assert ended.returncode == 3
     assert told in ended.stdout
     assert "audit-letter-truncated.pdf" in ended.stderr, "what could not be read is said"
-    found = json.loads(stranger.call("audit", str(AUDITED / name), "--sources", str(DOCUMENTS), "--json").stdout)
+    found = json.loads(stranger.call("audit", str(AUDITED / name), "--sources", str(EXAMPLES), "--json").stdout)
     assert not found["passed"]
     assert {"line", "text", "verdict", "fault", "detail", "source", "passage"} == found["checked"][0].keys()
     assert not stranger.home.exists()
@@ -248,7 +250,7 @@ def test_any_report_is_audited_against_a_folder(stranger: User, name: str, told:
 
 def test_own_report_is_sound_in_an_audit(user: User) -> None:
     report = str(Path(user.only_run().folder) / "report.md")
-    ended = user.call("audit", report, "--sources", str(DOCUMENTS))
+    ended = user.call("audit", report, "--sources", str(EXAMPLES))
     assert ended.returncode == 0, ended.stdout
 
 
@@ -256,9 +258,9 @@ def test_what_cannot_be_audited_is_said(stranger: User, tmp_path: Path) -> None:
     report = stranger.folder / "r.md"
     report.write_text("The plant cost 5 million. [1]\n\n## References\n\n[1] A title\n", encoding="utf-8")
     assert "--sources" in assert_explained(stranger.call("audit", "r.md"), 64)
-    assert_explained(stranger.call("audit", "none.md", "--sources", str(DOCUMENTS)), 64)
+    assert_explained(stranger.call("audit", "none.md", "--sources", str(EXAMPLES)), 64)
     assert_explained(stranger.call("audit", "r.md", "--sources", str(tmp_path / "nowhere")), 65)
     (stranger.folder / "empty").mkdir()
     assert_explained(stranger.call("audit", "r.md", "--sources", "empty"), 65)
     report.write_bytes(b"\xff\xfe\x00")
-    assert_explained(stranger.call("audit", "r.md", "--sources", str(DOCUMENTS)), 65)
+    assert_explained(stranger.call("audit", "r.md", "--sources", str(EXAMPLES)), 65)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import shutil
 import signal
 import sqlite3
@@ -204,7 +203,7 @@ def cramped(tmp_path_factory: pytest.TempPathFactory) -> dict[int, "tuple[User, 
 
     def ask(kib: int) -> "tuple[User, subprocess.CompletedProcess[str]]":
         user = User(folder / str(kib))
-        return user, replace(user, in_child=_files_up_to(kib)).run("ask", QUESTION, *QUICK)
+        return user, replace(user, max_file_kib=kib).run("ask", QUESTION, *QUICK)
 
     with ThreadPoolExecutor(2) as pool:
         return dict(zip(SIZES, pool.map(ask, SIZES), strict=True))
@@ -224,10 +223,6 @@ def test_a_full_disk_is_said_to_be_and_costs_nothing(
     row = user.only_run()
     assert row.status in ("created", "running", "interrupted"), row.error
     _assert_goes_on(user, undisturbed)
-
-
-def _files_up_to(kib: int) -> Callable[[], None]:
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (kib * 1024, kib * 1024))
 
 
 def test_a_store_that_is_locked_in_mid_run_lets_go_of_it(undisturbed: User, tmp_path: Path) -> None:

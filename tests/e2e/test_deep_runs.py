@@ -13,6 +13,7 @@ from deep_research.pipeline.state import RunState, Update
 from deep_research.request import Budget, Depth
 from tests.e2e.deep_run import DeepRun, ask
 from tests.e2e.deep_world import CHINESE, ENGLISH, DeepWorld, Script
+from tests.support.longer import first_of
 
 DEEP = Depth.named("deep")
 TWO = ENGLISH.only("Costs", "Results")
@@ -20,7 +21,7 @@ TWO = ENGLISH.only("Costs", "Results")
 CONTENT_AFTER = (2, 2, 3, 3, 4)
 
 
-@pytest.fixture(scope="module", params=[ENGLISH, CHINESE], ids=["en", "zh-Hans"])
+@pytest.fixture(scope="module", params=first_of([ENGLISH, CHINESE]), ids=["en", "zh-Hans"])
 def deep(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> DeepRun:
     script: Script = request.param
     enough = dict(zip(script.titles, CONTENT_AFTER, strict=True))

@@ -25,6 +25,8 @@ def newcomer(tmp_path: Path) -> Iterator[Newcomer]:
         somebody.leave()
 
 
+# Every line is a process that begins cold, and several write a report with a model.
+@pytest.mark.long
 @pytest.mark.parametrize("page", [page for page, blocks in TYPED.items() if blocks], ids=lambda page: page.name)
 def test_every_block_of_a_page_does_what_it_says(page: Path, newcomer: Newcomer) -> None:
     problems = {block.line: newcomer.type(block) for block in TYPED[page] if not block.cannot_be_tried}

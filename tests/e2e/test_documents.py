@@ -11,8 +11,8 @@ import pytest
 
 from deep_research.text.folding import fold_typography
 from tests.e2e.harness import User
+from tests.support.examples import EXAMPLES, copy_index
 
-DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
 ENGLISH = "How much did the Halden Bay heat pump retrofit cost and what did it achieve?"
 CHINESE = "青岚市的海绵城市改造花了多少钱，效果如何？"
 FIXED_PARTS = {
@@ -32,9 +32,13 @@ FIXED_PARTS = {
 class Asked:
     """One finished run of the command line, and its folder."""
 
-    def __init__(self, user: User, *arguments: str) -> None:
+    def __init__(self, user: User, *arguments: str, is_indexed: bool = True) -> None:
         self.user = user
-        self.finished: subprocess.CompletedProcess[str] = user.run(*arguments, "--docs", str(DOCUMENTS))
+        # One is a process with an empty home; the others begin where it has come to.
+        if is_indexed:
+            copy_index(user.home)
+        ask = user.call if is_indexed else user.run
+        self.finished: subprocess.CompletedProcess[str] = ask(*arguments, "--docs", str(EXAMPLES))
         assert self.finished.returncode == 0, self.finished.stderr
         self.report = self.finished.stdout
         self.folder = Path(user.only_run().folder)
@@ -50,7 +54,7 @@ class Asked:
 
 @pytest.fixture(scope="module")
 def english(tmp_path_factory: pytest.TempPathFactory) -> Asked:
-    return Asked(User(tmp_path_factory.mktemp("english")), ENGLISH)
+    return Asked(User(tmp_path_factory.mktemp("english")), ENGLISH, is_indexed=False)
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +110,7 @@ def test_stored_text_at_the_recorded_offsets_holds_each_sentence(asked: Asked) -
 
 def test_evidence_names_its_source_and_place(asked: Asked) -> None:
     for line in asked.lines("evidence.jsonl"):
-        assert (DOCUMENTS / line["source"]).is_file()
+        assert (EXAMPLES / line["source"]).is_file()
         assert line["place"], line["source"]
 
 
@@ -214,7 +218,7 @@ def test_question_about_nothing_in_the_folder_finds_nothing(tmp_path: Path) -> N
 def test_question_from_standard_input_and_report_to_a_file(tmp_path: Path) -> None:
     user = User(tmp_path)
     process = subprocess.run(
-        [*_command(), "--docs", str(DOCUMENTS), "--output", "out/report.md", "--length", "short"],
+        [*_command(), "--docs", str(EXAMPLES), "--output", "out/report.md", "--length", "short"],
         cwd=tmp_path,
         env=user.environment(),
         input=ENGLISH,
@@ -252,14 +256,14 @@ def test_own_focuses_become_the_sections(tmp_path: Path) -> None:
         ([ENGLISH], 64, "--docs"),
         ([ENGLISH, "-p", "acme"], 64, "acme"),
         ([ENGLISH, "--language", "klingon"], 64, "language"),
-        (["???", "--docs", str(DOCUMENTS)], 1, ""),
+        (["???", "--docs", str(EXAMPLES)], 1, ""),
     ],
 )
 def test_bad_input_gets_one_sentence_and_its_code(tmp_path: Path, arguments: list[str], code: int, said: str) -> None:
     user = User(tmp_path)
     (tmp_path / "empty").mkdir()
     (tmp_path / "a-file").write_text("text")
-    finished = user.run(*[argument.replace("\x00", "") for argument in arguments], "--quiet")
+    finished = user.call(*[argument.replace("\x00", "") for argument in arguments], "--quiet")
     assert finished.returncode == code, finished.stderr
     assert said in finished.stderr
     assert finished.stderr.count("\n") == 1

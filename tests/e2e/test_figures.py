@@ -24,6 +24,7 @@ from deep_research.store.port import RunRow
 from deep_research.verify.report import Verifier
 from deep_research.wiring import build
 from tests.support.charts import draw
+from tests.support.longer import first_of
 
 pytest.importorskip("matplotlib", reason="the extra `charts` is not installed")
 
@@ -115,7 +116,7 @@ def run_of(language: Language, place: Path) -> tuple[RunRow, dict[str, Any]]:
     return asyncio.run(process())
 
 
-@pytest.fixture(params=list(CASES), scope="module")
+@pytest.fixture(params=first_of(CASES), scope="module")
 def language(request: pytest.FixtureRequest) -> Language:
     return request.param
 

@@ -20,6 +20,7 @@ from deep_research.testing import CallLog, MemoryFetcher
 from deep_research.text.analyzer import content_terms
 from tests.e2e.harness import Lab, User, assert_emitted_once, assert_explained
 from tests.support.analyst import ScriptedAnalyst
+from tests.support.longer import first_of
 from tests.support.world import with_models
 
 SITE = "https://dam.test"
@@ -131,7 +132,7 @@ def body_of(report: str) -> str:
     return re.split(r"^## (?:References|参考文献)$", report, flags=re.MULTILINE)[0]
 
 
-@pytest.fixture(params=sorted(TALKS))
+@pytest.fixture(params=first_of(sorted(TALKS)))
 def town(request: pytest.FixtureRequest, tmp_path: Path) -> Town:
     return Town(tmp_path / "town", request.param)
 

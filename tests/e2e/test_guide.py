@@ -15,6 +15,7 @@ from deep_research.llm.port import ModelRequest
 from deep_research.llm.tokens import tokens_at_most
 from tests.e2e.harness import User
 from tests.support.analyst import act_of, answer_in_form
+from tests.support.longer import first_of
 from tests.support.loopback import LoopbackServer, Request, head_of
 from tests.support.waiting import HANG_S
 
@@ -63,7 +64,7 @@ def test_every_module_of_the_page_is_tried_here() -> None:
     assert PAGE.read_text("utf-8").count("```python") == len(MODULES)
 
 
-@pytest.mark.parametrize("language", FACTS)
+@pytest.mark.parametrize("language", first_of(FACTS))
 def test_the_source_of_the_guide_is_searched_and_cited(user: User, language: str) -> None:
     question, fact, figure = FACTS[language]
     with closing(sqlite3.connect(user.folder / "notes.db")) as database, database:
@@ -103,7 +104,7 @@ class InhouseServer(LoopbackServer):
         writer.write(head_of(self.status, headers) + body)
 
 
-@pytest.mark.parametrize("language", FACTS)
+@pytest.mark.parametrize("language", first_of(FACTS))
 def test_the_model_of_the_guide_writes_a_report(user: User, language: str) -> None:
     question, fact, figure = FACTS[language]
     (user.folder / "docs").mkdir()
@@ -127,7 +128,7 @@ def test_a_refusal_of_the_guides_model_stops_the_run(user: User) -> None:
     assert "status 401" in ended.stderr
 
 
-@pytest.mark.parametrize("language", FACTS)
+@pytest.mark.parametrize("language", first_of(FACTS))
 def test_the_format_of_the_guide_is_read_and_cited_by_its_times(user: User, language: str) -> None:
     question, fact, figure = FACTS[language]
     (user.folder / "docs").mkdir()

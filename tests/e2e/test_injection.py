@@ -22,6 +22,7 @@ from evals.shared import DEFAULT_DATA
 from tests.e2e.harness import Lab, User
 from tests.e2e.hostile_pages import HALF, OWN_ATTACKS, QUESTIONS, SEEN, Site, SiteFetcher, SiteSearch
 from tests.support.analyst import Reply, answer_in_form, sources_of
+from tests.support.longer import first_of
 from tests.support.obedient import ObedientAnalyst, attacks_in, outside_marks
 from tests.support.world import with_models
 
@@ -137,7 +138,7 @@ def _attacks(language: Language) -> tuple[str, ...]:
     return (*OWN_ATTACKS, *(text for texts in load_attacks(DEFAULT_DATA).values() for text in texts))
 
 
-@pytest.fixture(scope="module", params=QUESTIONS)
+@pytest.fixture(scope="module", params=first_of(QUESTIONS))
 def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Site, Outcome, Outcome]:
     """Return a hostile site with the outcomes of the run over it and of the same run over clean pages."""
     language: Language = request.param
@@ -207,7 +208,7 @@ def _taken_in(attacks: Sequence[str]) -> tuple[Reply, Reply]:
     return draft, edit
 
 
-@pytest.mark.parametrize("language", QUESTIONS)
+@pytest.mark.parametrize("language", first_of(QUESTIONS))
 async def test_an_order_that_a_model_hands_on_stands_nowhere_in_the_report(tmp_path: Path, language: Language) -> None:
     told = [attack for attack in OWN_ATTACKS if find_prompt_injection(attack) and "\n" not in attack]
     attacks = [attack for attack in told if (detect_language(attack) == "en") == (language == "en")]

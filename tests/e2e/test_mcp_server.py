@@ -17,8 +17,9 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.e2e.harness import User
 from tests.support.accounts import Operator
+from tests.support.examples import few_documents
 from tests.support.gated_model import GatedModel
-from tests.support.server import EXAMPLES, QUESTION, VAGUE, server_process, serving, settings_for
+from tests.support.server import QUESTION, VAGUE, server_process, serving, settings_for
 from tests.support.waiting import HANG_S
 
 TOOLS = ["research", "research_status", "answer", "report", "cancel", "search", "fetch"]
@@ -30,7 +31,7 @@ def program(folder: Path, **env: str) -> StdioServerParameters:
     """Return how a client starts the server as a program."""
     given = {
         "DEEP_RESEARCH_LOGS": str(folder / "logs"),
-        "DEEP_RESEARCH_DOCS": str(EXAMPLES),
+        "DEEP_RESEARCH_DOCS": str(few_documents()),
         "DEEP_RESEARCH_STRATEGY": "local",
     }
     environment = User(folder, env=given | env).environment()

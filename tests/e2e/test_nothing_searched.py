@@ -7,6 +7,7 @@ import pytest
 
 from deep_research.messages.words import words_in
 from tests.e2e.harness import User
+from tests.support.longer import first_of
 from tests.support.search_server import Answer, SearchServer
 
 QUESTIONS = {
@@ -38,7 +39,7 @@ def user(tmp_path: Path) -> User:
     return User(tmp_path / "user")
 
 
-@pytest.mark.parametrize("language", QUESTIONS)
+@pytest.mark.parametrize("language", first_of(QUESTIONS))
 @pytest.mark.parametrize("is_down", [False, True], ids=["every engine fails", "nobody listens"])
 def test_a_run_in_which_every_search_failed_says_so_first_and_exits_69(
     user: User, language: str, is_down: bool

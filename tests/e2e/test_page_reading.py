@@ -12,9 +12,10 @@ from playwright.sync_api import Browser, Page, expect
 from deep_research.export.formats import FORMATS
 from deep_research.settings import Settings
 from tests.support.every_kind import edition
+from tests.support.examples import EXAMPLES
 from tests.support.kept_reports import hostile_report, keep_report, keep_runs, long_report
 from tests.support.page import chromium, needs_chromium, reading
-from tests.support.server import EXAMPLES, QUESTION, Client, serving, settings_for
+from tests.support.server import QUESTION, Client, serving, settings_for
 
 pytestmark = needs_chromium
 CHINESE = "青岚市的海绵城市改造花了多少钱，效果如何？"

@@ -20,6 +20,7 @@ from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.testing import MemoryFetcher, StaticSearch
 from tests.e2e.deep_run import DeepRun, ask
 from tests.e2e.deep_world import CHINESE, ENGLISH, DeepWorld, Script
+from tests.support.longer import first_of
 
 SCRIPTS = {"en": ENGLISH.only("Costs", "Results"), "zh-Hans": CHINESE.only("成本", "成效")}
 ENOUGH = Depth(max_iterations=3, queries_first_iteration=4, queries_followup_iteration=4, max_total_queries=12)
@@ -91,7 +92,7 @@ def test_a_mistake_in_one_section_costs_no_other(tmp_path: Path, act: str, langu
     assert any("KeyError" in str(event.data) for event in recorded.events if event.kind == "error")
 
 
-@pytest.mark.parametrize("language", SCRIPTS)
+@pytest.mark.parametrize("language", first_of(SCRIPTS))
 def test_what_was_found_is_quoted_where_the_text_fails(tmp_path: Path, language: str) -> None:
     script = SCRIPTS[language]
     recorded = _told(tmp_path, script, _broken_at("draft", ""))
@@ -171,7 +172,7 @@ class _BrokenBesides(StateMachine):
         raise KeyError("a mistake")
 
 
-@pytest.mark.parametrize("language", SCRIPTS)
+@pytest.mark.parametrize("language", first_of(SCRIPTS))
 def test_analysis_and_charts_that_fail_cost_a_report_nothing_else(tmp_path, language):
     script = SCRIPTS[language]
     world = DeepWorld(script, enough=dict.fromkeys(script.titles, 2), pages=12)

@@ -16,6 +16,7 @@ from tests.e2e.test_model_faults import PAGES, QUESTION
 from tests.e2e.test_web import QUESTIONS, _settings
 from tests.support.analyst import act_of, answer_over_the_wire
 from tests.support.articles import articles
+from tests.support.longer import first_of
 from tests.support.model_dialects import Answer as ModelAnswer
 from tests.support.model_dialects import Asked
 from tests.support.model_server import ModelServer
@@ -186,7 +187,7 @@ class Updated:
         return [claim for claim in self.changes["claims"] if claim["kind"] == kind]
 
 
-@pytest.fixture(scope="module", params=sorted(CASES))
+@pytest.fixture(scope="module", params=first_of(sorted(CASES)))
 def updated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Updated:
     user, planted = User(tmp_path_factory.mktemp(request.param)), CASES[request.param]
     docs = user.folder / "docs"
@@ -315,7 +316,7 @@ def test_an_update_of_what_has_not_changed_says_so(tmp_path: Path) -> None:
     assert "Nothing has changed." in ended.stdout
 
 
-@pytest.mark.parametrize("language", ["en", "zh-Hant"])
+@pytest.mark.parametrize("language", first_of(["en", "zh-Hant"]))
 def test_a_page_that_vanished_is_gone_and_one_that_is_down_is_not_judged(language: Any, tmp_path: Path) -> None:
     with LocalWeb(articles(12, language=language), hits_a_search=8) as web:
         settings = _settings(web, tmp_path)

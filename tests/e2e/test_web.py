@@ -19,6 +19,7 @@ from deep_research.settings import Settings
 from deep_research.store.sqlite import SqliteStore
 from tests.e2e.harness import User
 from tests.support.articles import Article, articles
+from tests.support.longer import first_of
 from tests.support.programs import needs
 from tests.support.search_server import Answer
 from tests.support.web_faults import FAULTS, hang
@@ -56,7 +57,7 @@ def _retrieval(result: Result) -> dict[str, Any]:
     return kept
 
 
-@pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
+@pytest.mark.parametrize("language", first_of(["en", "zh-Hans", "zh-Hant"]))
 async def test_a_question_is_answered_from_pages_that_are_kept(language: Any, tmp_path: Path) -> None:
     with LocalWeb(articles(30, language=language), hits_a_search=10) as web:
         settings = _settings(web, tmp_path)

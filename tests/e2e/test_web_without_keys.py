@@ -10,6 +10,7 @@ from deep_research import research
 from deep_research.messages.words import words_in
 from deep_research.settings import Settings
 from tests.support.articles import articles
+from tests.support.longer import first_of
 from tests.support.search_formats import DUCKDUCKGO_CHALLENGE
 from tests.support.search_server import Answer, Asked, SearchServer
 from tests.support.web_server import LocalWeb
@@ -47,7 +48,7 @@ class OpenSources:
         return Answer({"status": "ok", "message": {"items": items}})
 
 
-@pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
+@pytest.mark.parametrize("language", first_of(["en", "zh-Hans", "zh-Hant"]))
 async def test_open_sources_carry_a_run_without_the_general_web(language: Any, tmp_path: Path) -> None:
     with LocalWeb(articles(20, language=language), hits_a_search=6) as web, SearchServer(OpenSources(web)) as services:
         settings = Settings.model_validate(

@@ -28,9 +28,10 @@ from deep_research.testing import ScriptedModel
 from deep_research.verify.coverage import is_related
 from deep_research.verify.report import Verifier
 from deep_research.wiring import build
+from tests.support.examples import EXAMPLES, copy_index
+from tests.support.longer import first_of
 from tests.support.reasoner import CostedReasoner
 
-DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
 QUESTIONS: dict[Language, str] = {
     "en": "Compare what the Halden Bay heat pump retrofit cost with what it achieved.",
     "zh-Hans": "比较青岚市海绵城市改造的花费与效果。",
@@ -291,7 +292,9 @@ class Written:
     def __init__(self, folder: Path, language: Language, inner: Inner | None = None) -> None:
         self.language, self.script = language, SCRIPTS[language]
         adapters = build(
-            Settings(home=folder / "home", logs=folder / "logs", docs=DOCUMENTS, strategy="local", charts=False)
+            Settings(
+                home=copy_index(folder / "home"), logs=folder / "logs", docs=EXAMPLES, strategy="local", charts=False
+            )
         )
         if inner is not None:
             assert isinstance(adapters.fallback, ExtractiveReasoner)
@@ -329,7 +332,7 @@ class Written:
         return verdict["kind"], verdict["reason"].split(":")[0]
 
 
-@pytest.fixture(scope="module", params=["en", "zh-Hans", "zh-Hant"])
+@pytest.fixture(scope="module", params=first_of(["en", "zh-Hans", "zh-Hant"]))
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Written:
     language: Language = request.param
     return Written(tmp_path_factory.mktemp("written"), language, lambda inner: Writer(inner, SCRIPTS[language]))

@@ -1,11 +1,44 @@
-"""A limit on the CPU time of a stretch of a test, which a busy machine does not use up."""
+"""Limits on the CPU time of a test or of a stretch of it, which a busy machine does not use up."""
 
+import resource
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 import pytest
+
+# What takes more is marked `long`. A machine that is half as fast as another is no defect, so twice as much fails.
+MAX_TEST_CPU_S = 3.0
+_COST = "cpu_s"
+
+
+def cpu_s() -> float:
+    """Return what this process has used, and those of its children that have ended."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def note_cost(report: pytest.TestReport, spent_s: float, *, fails: bool) -> None:
+    """Note in the last report of a test what it has taken; fail it where that is far too much."""
+    report.user_properties.append((_COST, spent_s))
+    if fails and spent_s > 2 * MAX_TEST_CPU_S and report.passed:
+        report.outcome = "failed"
+        report.longrepr = f"took {spent_s:.1f} s of CPU time: mark it `long`, or make it smaller"
+
+
+def costly(reports: Iterable[object]) -> list[str]:
+    """Return a line for each test that took more than it may, the costliest first."""
+    found = {
+        report.nodeid: float(str(value))
+        for report in reports
+        if isinstance(report, pytest.TestReport)
+        for name, value in report.user_properties
+        if name == _COST and float(str(value)) > MAX_TEST_CPU_S
+    }
+    return [
+        f"{spent_s:.1f} s of CPU time: {name}" for name, spent_s in sorted(found.items(), key=lambda each: -each[1])
+    ]
 
 
 class _Exceeded(BaseException):

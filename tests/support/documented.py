@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.support.examples import EXAMPLES, some_documents
 from tests.support.model_server import ModelServer
 from tests.support.programs import has, lacking
 from tests.support.server import free_port
@@ -25,7 +26,6 @@ from tests.support.waiting import HANG_S, wait_until
 from tests.support.web_server import LocalWeb
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ROOT / "examples" / "documents"
 QUESTION = "How much did the Harbour Heat retrofit of Halden Bay cost in total?"
 SKIPPED = ("Docker", "PostgreSQL", "other hosts")
 # What a reader puts for a word of the page.
@@ -152,7 +152,7 @@ def blocks_of(page: str) -> list[Block]:
 
 
 class Newcomer:
-    """Somebody in an empty home, with the example documents in a folder beside them, who types what a page says."""
+    """Somebody in an empty home, with a few documents in a folder beside them, who types what a page says."""
 
     def __init__(self, folder: Path, web: LocalWeb, models: ModelServer) -> None:
         self.folder, self.home, self._world = folder / "work", folder / "home", folder / "world"
@@ -166,7 +166,7 @@ class Newcomer:
         # `make` puts the command there.
         (self.folder / ".venv").mkdir()
         (self.folder / ".venv" / "bin").symlink_to(bin_)
-        shutil.copytree(DOCUMENTS, self.folder / "folder")
+        some_documents(self.folder / "folder")
         (self.folder / "examples").symlink_to(ROOT / "examples")
         for name, text in _FILES.items():
             (self._world / name).write_text(text, encoding="utf-8")
@@ -224,7 +224,7 @@ class Newcomer:
         for match in _DOCS.finditer(text):
             wanted = self.folder / (match[1] or match[2])
             if not wanted.exists() and wanted.suffix:
-                shutil.copy(next(DOCUMENTS.glob(f"*{wanted.suffix}")), wanted)
+                shutil.copy(next(EXAMPLES.glob(f"*{wanted.suffix}")), wanted)
         if _RUN.search(text):
             if not (runs := self._runs()):
                 self._run_shell(f'deep-research "{QUESTION}" --docs ./folder --offline')

@@ -3,7 +3,6 @@
 import asyncio
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,11 +16,11 @@ from deep_research.server.app import create_app
 from deep_research.server.listening import Server, address_of, bind
 from deep_research.settings import Settings
 from tests.e2e.harness import User
+from tests.support.examples import few_documents
 from tests.support.loopback import stop_accepting
 from tests.support.waiting import HANG_S, wait_until
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "documents"
-# Answered by rules from the example documents, within seconds.
+# Answered by rules from a few of the example documents, within a second.
 QUESTION = "What did the plant cost and produce?"
 # Too vague to research: the run asks back.
 VAGUE = "Tell me about it"
@@ -73,8 +72,9 @@ class Client:
 
 
 def settings_for(folder: Path, **changes: Any) -> Settings:
-    """Return the settings of a server with a home of its own, which searches the example documents by rules."""
-    given = {"home": folder / "home", "logs": folder / "logs", "docs": EXAMPLES, "strategy": "local", "charts": False}
+    """Return the settings of a server with a home of its own, which searches a few documents by rules."""
+    docs = few_documents()
+    given = {"home": folder / "home", "logs": folder / "logs", "docs": docs, "strategy": "local", "charts": False}
     return Settings(**{"provider": "none", "sandbox_backend": "off", **given, **changes})
 
 
@@ -126,14 +126,15 @@ class ServerProcess:
         """Start it, and return a client once it answers."""
         given = {
             "DEEP_RESEARCH_LOGS": str(self.folder / "logs"),
-            "DEEP_RESEARCH_DOCS": str(EXAMPLES),
+            "DEEP_RESEARCH_DOCS": str(few_documents()),
             "DEEP_RESEARCH_STRATEGY": "local",
         }
         with (self.folder / "server.log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "deep_research", "serve", "--port", str(self.port), *arguments],
+            user = User(self.folder, env=given | self.env)
+            self.process = user.fork(
+                *("serve", "--port", str(self.port), *arguments),
                 cwd=self.folder,
-                env=User(self.folder, env=given | self.env).environment(),
+                env=user.environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
