@@ -23,8 +23,8 @@ EXIT_INTERRUPTED = 130
 _COMMANDS = {
     "serve": ("serve", "Serve the page and the interfaces on this machine."),
     "worker": ("worker", "Work on the runs of servers that share a PostgreSQL with this machine."),
-    "mcp": ("mcp", "Serve other agents over the Model Context Protocol, on standard input and output."),
-    "export": ("export", "Write the report of a run in another format."),
+    "mcp": ("serve", "Serve other agents over the Model Context Protocol, on standard input and output."),
+    "export": ("versions", "Write the report of a run in another format."),
     "update": (
         "versions",
         "Bring a report up to date in a new run: look every claim up again, search anew, and say what has changed.",

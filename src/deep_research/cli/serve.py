@@ -1,4 +1,4 @@
-"""The command that serves: the page and the interfaces, on this machine."""
+"""The commands that serve: the page and the interfaces on this machine, and other agents over a protocol."""
 
 import asyncio
 import logging
@@ -82,3 +82,12 @@ def _open(address: str) -> None:
         return
     if type(browser) is not webbrowser.GenericBrowser:
         browser.open(address)
+
+
+def mcp() -> None:
+    """Serve until the client closes the input; standard output carries nothing but the protocol."""
+    if not find_spec("mcp"):
+        raise UsageError("This needs an extra: pip install 'deep-research[mcp]'")
+    from deep_research.mcp_server.server import serve_stdio
+
+    asyncio.run(serve_stdio(load_settings()))

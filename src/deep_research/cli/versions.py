@@ -1,4 +1,4 @@
-"""Commands that keep a report true: replay it, bring it up to date, compare two of them."""
+"""Commands on finished reports: replay one, bring it up to date, compare two of them, export one."""
 
 import asyncio
 from pathlib import Path
@@ -10,7 +10,9 @@ from deep_research import runs
 from deep_research.cli.check import EXIT_NOT_VERIFIED
 from deep_research.cli.options import Events, Json, Quiet, RunId, Verbose
 from deep_research.cli.printing import counted, show, show_json, tell, write_bytes
+from deep_research.errors import UsageError
 from deep_research.export.changes import changes_as_html, changes_as_markdown
+from deep_research.export.formats import FORMATS, check_format, exported, format_of
 from deep_research.messages.words import words_in
 from deep_research.report.escaping import unescape
 from deep_research.verify.changes import compare_reports
@@ -71,3 +73,21 @@ def diff(
         show_json(changes=changes.to_json())
     elif html is None:
         show(unescape(changes_as_markdown(changes, words)), end="")
+
+
+def export(
+    run: RunId,
+    form: Annotated[
+        str | None, Option("--format", "-f", help="Format of the file, if its ending does not say it: md, html, pdf …")
+    ] = None,
+    output: Annotated[Path | None, Option("--output", "-o", help="Write to this file.")] = None,
+) -> None:
+    """Write the report of a run to a file, in the format named or in that of the file's ending."""
+    name = form or (format_of(output) if output else None)
+    if name is None:
+        raise UsageError(f"Which format? Name one with --format, or a file with its ending: {', '.join(FORMATS)}.")
+    check_format(name)
+    contents = asyncio.run(runs.read_contents(run, with_sources=FORMATS[name].needs_sources))
+    target = output or Path(f"report-{contents.edition.run[:8]}.{FORMATS[name].ending or name}")
+    write_bytes(target, exported(contents, name, target=target))
+    tell(f"Wrote {target}")

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
 from mcp.types import (
     INVALID_PARAMS,
     CallToolRequestParams,
@@ -32,10 +33,11 @@ from pydantic import ValidationError
 from deep_research.errors import DeepResearchError, NotFound, UnknownRun
 from deep_research.mcp_server.library import FetchedItem, Library
 from deep_research.mcp_server.tools import TOOLS, Caller, ToolSpec
-from deep_research.service.identity import Identity
+from deep_research.service.identity import LOCAL, Identity
 from deep_research.service.public_text import public_message
 from deep_research.service.report_text import SCHEME, Links
 from deep_research.service.service import ResearchService
+from deep_research.settings import Settings
 
 _log = logging.getLogger(__name__)
 _INSTRUCTIONS = """\
@@ -166,6 +168,17 @@ class ResearchServer:
 
     def _library(self, context: Context) -> Library:
         return Library(self._service, self._who_calls(context), self._links_of(context))
+
+
+async def serve_stdio(settings: Settings) -> None:
+    """Serve a client that started this as a program of its own, until it closes the input.
+
+    Runs that are under way then go on with the next start.
+    """
+    async with ResearchService(settings, at_once=settings.server_runs_at_once) as service:
+        protocol = ResearchServer(service, who_calls=lambda _: LOCAL).protocol()
+        async with stdio_server() as (incoming, outgoing):
+            await protocol.run(incoming, outgoing, protocol.create_initialization_options())
 
 
 def _listed(name: str, spec: ToolSpec) -> Tool:

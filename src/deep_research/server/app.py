@@ -14,7 +14,6 @@ from deep_research.server.api import (
     estimate,
     events,
     health,
-    progress,
     reports,
     runs,
     schedules,
@@ -47,7 +46,7 @@ def create_app(settings: Settings, *, at_once: int | None = None) -> FastAPI:
         async with ResearchService(settings, at_once=at_once) as service:
             app.state.service = service
             app.state.drawn_reports = RecentRuns(partial(draw_report, service))
-            metrics.follow(service)
+            metrics.follow(service.worker)
             async with mcp.serving_mcp(app, service):
                 yield
 
@@ -63,7 +62,6 @@ def create_app(settings: Settings, *, at_once: int | None = None) -> FastAPI:
         static_files,
         runs,
         events,
-        progress,
         documents,
         steering,
         reports,

@@ -13,12 +13,12 @@ from deep_research.service.service import ResearchService
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-class Metrics:
+class Metrics(RunMetrics):
     """All figures of one application, in a registry of its own."""
 
     def __init__(self) -> None:
-        self._of_runs = RunMetrics()
-        own = self._of_runs.registry
+        super().__init__()
+        own = self.registry
 
         def gauge(name: str, said: str, *labels: str) -> Gauge:
             return Gauge(f"deep_research_{name}", said, labels, registry=own)
@@ -41,10 +41,6 @@ class Metrics:
         self._takeovers = gauge("takeovers", "Times that a run was taken over from a process that was lost.")
         self._readers = gauge("event_readers", "Open event streams.")
 
-    def follow(self, service: ResearchService) -> None:
-        """Count what the runs of a service do from now on."""
-        self._of_runs.follow(service.worker)
-
     async def text(self, service: ResearchService) -> bytes:
         """Return all figures as they are now."""
         counts = await service.store.count_by_status()
@@ -60,7 +56,7 @@ class Metrics:
         for worker, runs in figures.workers.items():
             self._of_worker.labels(worker).set(runs)
         self._readers.set(service.feed.readers)
-        return generate_latest(self._of_runs.registry)
+        return generate_latest(self.registry)
 
 
 class MetricsMiddleware:

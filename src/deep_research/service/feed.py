@@ -104,12 +104,11 @@ def _entry(item: Item) -> Entry:
 class Batch(NamedTuple):
     """What a reader is handed at once; readers at the same place share one.
 
-    `first_seq` and `last_seq` are those of its events, 0 where it has none; `texts` counts its live texts.
+    `last_seq` is that of its last event, 0 where it has none; `texts` counts its live texts.
     """
 
     entries: tuple[Entry, ...]
     frames: bytes
-    first_seq: int = 0
     last_seq: int = 0
     texts: int = 0
 
@@ -119,7 +118,6 @@ def _batch(*entries: Entry) -> Batch:
     return Batch(
         entries,
         b"".join([entry.frame for entry in entries]),
-        first_seq=seqs[0] if seqs else 0,
         last_seq=seqs[-1] if seqs else 0,
         texts=sum(isinstance(entry.item, LiveText) for entry in entries),
     )

@@ -26,6 +26,9 @@ MAX_CONTEXT_CHARS = 100_000
 _MAX_LIMIT = 1_000_000_000
 # A line with something in it.
 _LINE = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
+Question = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION_CHARS)]
+Context = Annotated[str, Field(max_length=MAX_CONTEXT_CHARS)]
+Id = Annotated[str, Field(max_length=64)]
 Focus = Annotated[str, Field(max_length=200, pattern=_LINE)]
 Tag = Annotated[str, Field(max_length=100, pattern=_LINE)]
 Site = Annotated[str, Field(max_length=300, pattern=_LINE)]
@@ -50,11 +53,11 @@ class NewRun(BaseModel):
         },
     )
 
-    question: str = Field(min_length=1, max_length=MAX_QUESTION_CHARS)
+    question: Question
     """What you want to know."""
-    context: str = Field(default="", max_length=MAX_CONTEXT_CHARS)
+    context: Context = ""
     """What was said before the question."""
-    documents: str | None = Field(default=None, max_length=64)
+    documents: Id | None = None
     """Id of a collection to search."""
     shared_documents: bool | None = None
     """Whether to search the server's own folder too; by default only where no collection is named."""
@@ -86,7 +89,7 @@ class NewRun(BaseModel):
     """What the run may cost at most."""
     offline: bool = False
     """Ask no address outside the server's machine."""
-    follow: str | None = Field(default=None, max_length=64)
+    follow: Id | None = None
     """Id of a finished run that this follows up."""
     add: bool = False
     """Add the answer to the followed report as a section."""

@@ -10,13 +10,12 @@ from pydantic import Field
 from deep_research.events import RunEvent, RunStatus
 from deep_research.pipeline.journal import spent_so_far
 from deep_research.pipeline.outcome import THIN
-from deep_research.pipeline.result import edition_of
 from deep_research.pipeline.scope import fetch_scope
 from deep_research.pipeline.state import Stage, Stop
 from deep_research.pipeline.statistics import Step, steps_of
-from deep_research.report.citation import Source
 from deep_research.request import BUDGET_KINDS, BudgetKind
 from deep_research.service.public_text import public_message
+from deep_research.service.sources import cited_numbers, kept_edition
 from deep_research.sources.address import canonical_address
 from deep_research.store.port import JournalRow, RunRow, Store
 from deep_research.value import JsonObject, Value
@@ -151,11 +150,7 @@ class RunProgress(Value):
 async def read_progress(row: RunRow, store: Store) -> RunProgress:
     """Return where a run stands now."""
     events, calls = await store.read_events(row.id), await store.list_calls(row.id)
-    cited: tuple[Source, ...] = ()
-    if row.result is not None and "edition" in row.result:
-        cited = (await edition_of(row, store)).citations.cited
-    numbers = {source.document: number for number, source in enumerate(cited, start=1)}
-    return progress_of(row, events, calls, numbers)
+    return progress_of(row, events, calls, cited_numbers(await kept_edition(row, store)))
 
 
 def progress_of(

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 
 from deep_research import runs
 from deep_research.errors import DeepResearchError, NotFound, UnknownRun, UsageError, WrongState
@@ -44,8 +44,6 @@ from deep_research.value import Json, json_of
 from deep_research.verify.changes import Changes
 from deep_research.wiring import open_store
 
-# How a run stands as people are told: its status, or more exactly that it waits for its turn or is about to stop.
-ShownStatus = RunStatus | Literal["queued", "stopping"]
 _SWEEP_S = 15.0
 _log = logging.getLogger(__name__)
 # How long somebody who lets a run go on waits for its first sign of life.
@@ -175,12 +173,6 @@ class ResearchService:
                 return row
         # The same words for a run of somebody else, and for one that nobody has.
         raise UnknownRun().with_message("fault.unknown_run", run=run[:64])
-
-    def shown_status(self, row: RunRow) -> ShownStatus:
-        """Return how a run stands: its status, or more exactly that it waits for its turn or is about to stop."""
-        if row.status == "running" and row.cancel_requested:
-            return "stopping"
-        return "queued" if row.status in ("created", "interrupted") and row.user else row.status
 
     async def list(
         self, who: Identity, *, limit: int, status: RunStatus | None = None, choice: RunChoice | None = None

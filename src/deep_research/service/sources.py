@@ -52,7 +52,7 @@ class SourceText(SourceEntry):
 
 async def list_sources(row: RunRow, store: Store) -> list[SourceEntry]:
     """Return what a run has read so far: what its report cites first, by number, then the rest by address."""
-    numbers = _numbers(await _edition(row, store))
+    numbers = cited_numbers(await kept_edition(row, store))
     first: dict[str, str] = {}
     for address, document in (await store.list_addresses(row.id)).items():
         first.setdefault(document, address)
@@ -66,7 +66,7 @@ async def list_sources(row: RunRow, store: Store) -> list[SourceEntry]:
 async def read_source(row: RunRow, document: str, store: Store) -> SourceText:
     """Return the text of a document that a run has read."""
     address = await _address(row, document, store)
-    edition = await _edition(row, store)
+    edition = await kept_edition(row, store)
     found = await store.get_document(document)
     own = [
         CitedPlace(id=passage.id, start=passage.start, end=passage.end, place=passage.place)
@@ -74,7 +74,7 @@ async def read_source(row: RunRow, document: str, store: Store) -> SourceText:
         if passage.document == document
     ]
     return SourceText(
-        **_entry(found, address, _numbers(edition).get(document)).model_dump(),
+        **_entry(found, address, cited_numbers(edition).get(document)).model_dump(),
         text=sendable(found.text),
         places=found.places,
         passages=tuple(sorted(own, key=lambda passage: (passage.start, passage.end))),
@@ -97,12 +97,14 @@ async def _address(row: RunRow, document: str, store: Store) -> str:
     return address
 
 
-async def _edition(row: RunRow, store: Store) -> Edition | None:
+async def kept_edition(row: RunRow, store: Store) -> Edition | None:
+    """Return the report of a run in parts; None where there is none yet, or a run of an earlier version kept none."""
     is_kept = row.result is not None and "edition" in row.result
     return await edition_of(row, store) if is_kept else None
 
 
-def _numbers(edition: Edition | None) -> dict[str, int]:
+def cited_numbers(edition: Edition | None) -> dict[str, int]:
+    """Return the numbers under which a report cites documents."""
     cited = edition.citations.cited if edition else ()
     return {source.document: number for number, source in enumerate(cited, start=1)}
 

@@ -20,6 +20,10 @@ from deep_research.value import Json, JsonObject, Value
 CallState = Literal["started", "done", "failed", "refused"]
 
 
+# How a run stands as people are told: its status, or more exactly that it waits for its turn or is about to stop.
+ShownStatus = RunStatus | Literal["queued", "stopping"]
+
+
 class RunRow(Value):
     """Everything the store knows of a run itself; `user` is "" where no server made it.
 
@@ -53,6 +57,13 @@ class RunRow(Value):
     def title(self) -> str:
         """The title of its report, "" before there is one."""
         return str((self.result or {}).get("title", ""))
+
+    @property
+    def shown_status(self) -> ShownStatus:
+        """How it stands as people are told."""
+        if self.status == "running" and self.cancel_requested:
+            return "stopping"
+        return "queued" if self.status in ("created", "interrupted") and self.user else self.status
 
     @property
     def failure(self) -> str:

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from deep_research.mcp_server.schemas import StatusArguments
-from deep_research.mcp_server.tools import Caller, research_status
+from deep_research.mcp_server.tools import Caller, StatusArguments, research_status
 from deep_research.server.openai.turns import Turn, TurnReader
 from deep_research.service.identity import LOCAL
 from deep_research.service.new_run import NewRun

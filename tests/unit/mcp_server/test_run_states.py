@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from deep_research.mcp_server.schemas import ResearchState, StatusArguments
-from deep_research.mcp_server.tools import Caller, research_status
+from deep_research.mcp_server.tools import Caller, ResearchState, StatusArguments, research_status
 from deep_research.service.identity import LOCAL
 from deep_research.service.new_run import NewRun
 from deep_research.service.report_text import Links

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep_research.server.page.question_form import QuestionForm, read_form
+from deep_research.server.page.new_research import QuestionForm, read_form
 
 
 @pytest.mark.parametrize(

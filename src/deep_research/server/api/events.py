@@ -1,4 +1,7 @@
-"""Events of a run as server-sent events: their ids are the run's sequence numbers, so that a reader can come back."""
+"""A run while it works: its events as they come, and where it stands, so that a page need not replay them.
+
+Events are server-sent ones: their ids are the run's sequence numbers, so that a reader can come back.
+"""
 
 from collections.abc import AsyncIterator
 from typing import Annotated
@@ -7,8 +10,10 @@ from fastapi import APIRouter, Header, Response
 from fastapi.responses import StreamingResponse
 
 from deep_research.events import ENDED
+from deep_research.server.api.schemas import in_json
 from deep_research.server.dependencies import Service, Who
 from deep_research.service.feed import Batch
+from deep_research.service.progress import RunProgress
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 
@@ -48,3 +53,9 @@ async def _frames(batches: AsyncIterator[Batch]) -> AsyncIterator[bytes]:
     yield _COME_BACK
     async for batch in batches:
         yield batch.frames
+
+
+@router.get("/{run}/progress", response_model=RunProgress)
+async def read_progress(run: str, service: Service, who: Who) -> Response:
+    """Read where a run stands: stages, queries, sources, coverage, spending, what was lost and what it waits for."""
+    return in_json(await service.progress(run, who))

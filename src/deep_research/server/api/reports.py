@@ -72,17 +72,12 @@ async def export_report(
     title = contents.edition.report.title
     if name == "md" and figures and contents.edition.captions:
         content = await in_thread(markdown_with_figures, contents, file_name(title, "md"))
-        named = file_name(title, "zip")
-        return attachment(content, name=named, media_type="application/zip", headers=validators.headers)
-    # Links to figures stay as they are in the run's own files, which a bundle holds.
-    content = await in_thread(exported, contents, name, target=Path(contents.folder) / "report.md")
-    ending = FORMATS[name].ending or _ENDINGS.get(name, name)
-    return attachment(
-        content,
-        name=file_name(title, ending),
-        media_type=_MEDIA_TYPES[name],
-        headers=validators.headers,
-    )
+        ending, media_type = "zip", "application/zip"
+    else:
+        # Links to figures stay as they are in the run's own files, which a bundle holds.
+        content = await in_thread(exported, contents, name, target=Path(contents.folder) / "report.md")
+        ending, media_type = FORMATS[name].ending or _ENDINGS.get(name, name), _MEDIA_TYPES[name]
+    return attachment(content, name=file_name(title, ending), media_type=media_type, headers=validators.headers)
 
 
 @router.get(

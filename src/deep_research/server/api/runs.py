@@ -28,7 +28,7 @@ class Filing(BaseModel):
 @router.post("", status_code=201, responses=problems(400, 404))
 async def create_run(new: NewRun, service: Service, who: Who, key: IdempotencyKey = "") -> Run:
     """Start to research a question."""
-    return run_shape(await service.create(new, who, key=key), service)
+    return run_shape(await service.create(new, who, key=key))
 
 
 @router.get("")
@@ -46,19 +46,19 @@ async def list_runs(
     rows = await service.list(who, limit=limit + 1, status=status, choice=choice)
     shown = rows[:limit]
     following = cursor_after(shown[-1]) if rows[limit:] else None
-    return Runs(runs=[run_shape(row, service) for row in shown], next=following)
+    return Runs(runs=[run_shape(row) for row in shown], next=following)
 
 
 @router.get("/{run}", responses=problems(404))
 async def read_run(run: str, service: Service, who: Who) -> Run:
     """Read where a run stands."""
-    return run_shape(await service.get(run, who), service)
+    return run_shape(await service.get(run, who))
 
 
 @router.patch("/{run}", responses=problems(404))
 async def file_run(run: str, filing: Filing, service: Service, who: Who) -> Run:
     """File a run under these words alone."""
-    return run_shape(await service.set_tags(run, filing.tags, who), service)
+    return run_shape(await service.set_tags(run, filing.tags, who))
 
 
 @router.delete("/{run}", status_code=204, responses=problems(404, 409))

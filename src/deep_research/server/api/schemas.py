@@ -13,7 +13,6 @@ from deep_research.pipeline.result import Result
 from deep_research.report.citation import Source
 from deep_research.request import Language
 from deep_research.service.public_text import public_message
-from deep_research.service.service import ResearchService
 from deep_research.service.sources import SourceEntry
 from deep_research.store.port import RunRow
 from deep_research.value import Json, JsonObject
@@ -159,15 +158,14 @@ def report_shape(result: Result, contents: Contents) -> Report:
     )
 
 
-def run_shape(row: RunRow, service: ResearchService) -> Run:
+def run_shape(row: RunRow) -> Run:
     """Return a run as the API shows it: nothing of this machine in it."""
-    shown = service.shown_status(row)
     return Run(
         id=row.id,
         question=row.request.question,
         status=row.status,
-        is_queued=shown == "queued",
-        is_stopping=shown == "stopping",
+        is_queued=row.shown_status == "queued",
+        is_stopping=row.shown_status == "stopping",
         created_at=row.created_at,
         updated_at=row.updated_at,
         title=row.title,

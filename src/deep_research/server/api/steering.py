@@ -9,7 +9,7 @@ from deep_research.server.api.headers import IdempotencyKey
 from deep_research.server.api.openapi import problems
 from deep_research.server.api.schemas import Run, run_shape
 from deep_research.server.dependencies import Service, Who
-from deep_research.service.new_run import MAX_QUESTION_CHARS, Focus, NewRun
+from deep_research.service.new_run import Focus, NewRun, Question
 from deep_research.service.plans import PlanEdit, PlanView
 
 router = APIRouter(prefix="/api/runs", tags=["runs"], responses=problems(404, 409))
@@ -38,20 +38,20 @@ class FollowUp(BaseModel):
         extra="forbid", json_schema_extra={"examples": [{"question": "And who paid for it?", "add": True}]}
     )
 
-    question: str = Field(min_length=1, max_length=MAX_QUESTION_CHARS)
+    question: Question
     add: bool = False
 
 
 @router.post("/{run}/answer")
 async def answer_run(run: str, answer: Answer, service: Service, who: Who) -> Run:
     """Answer what a run waits for, in words or by the number of an option; the run goes on."""
-    return run_shape(await service.answer(run, str(answer.answer), who), service)
+    return run_shape(await service.answer(run, str(answer.answer), who))
 
 
 @router.post("/{run}/focus")
 async def set_focus(run: str, focuses: Focuses, service: Service, who: Who) -> Run:
     """Name what a run should look at: it plans anew, and where it works, what has not begun follows."""
-    return run_shape(await service.answer(run, {"focus": list(focuses.focus)}, who), service)
+    return run_shape(await service.answer(run, {"focus": list(focuses.focus)}, who))
 
 
 @router.get("/{run}/plan")
@@ -63,41 +63,41 @@ async def read_plan(run: str, service: Service, who: Who) -> PlanView:
 @router.put("/{run}/plan")
 async def submit_plan(run: str, plan: PlanEdit, service: Service, who: Who) -> Run:
     """Give a run that waits for approval its plan as you want it; the run follows it."""
-    return run_shape(await service.submit_plan(run, plan, who), service)
+    return run_shape(await service.submit_plan(run, plan, who))
 
 
 @router.post("/{run}/plan/approve")
 async def approve_plan(run: str, service: Service, who: Who) -> Run:
     """Approve the plan that a run waits with."""
-    return run_shape(await service.approve_plan(run, who), service)
+    return run_shape(await service.approve_plan(run, who))
 
 
 @router.post("/{run}/cancel")
 async def cancel_run(run: str, service: Service, who: Who) -> Run:
     """Cancel a run; what it has found so far is kept. One that is being worked on `is_stopping` for some seconds."""
-    return run_shape(await service.cancel(run, who), service)
+    return run_shape(await service.cancel(run, who))
 
 
 @router.post("/{run}/resume")
 async def resume_run(run: str, service: Service, who: Who) -> Run:
     """Go on with a run that was cut off or failed; nothing that was paid for is done again."""
-    return run_shape(await service.resume(run, who), service)
+    return run_shape(await service.resume(run, who))
 
 
 @router.post("/{run}/retry")
 async def retry_run(run: str, service: Service, who: Who) -> Run:
     """Do the failed steps of a run that ended again; what succeeded is kept."""
-    return run_shape(await service.resume(run, who, retry=True), service)
+    return run_shape(await service.resume(run, who, retry=True))
 
 
 @router.post("/{run}/update", status_code=201)
 async def update_run(run: str, service: Service, who: Who) -> Run:
     """Research a finished run's question again, in a new run that says what has changed."""
-    return run_shape(await service.update(run, who), service)
+    return run_shape(await service.update(run, who))
 
 
 @router.post("/{run}/follow-up", status_code=201)
 async def follow_up(run: str, asked: FollowUp, service: Service, who: Who, key: IdempotencyKey = "") -> Run:
     """Ask on from a finished run: its sources are looked at first and keep their numbers."""
     new = NewRun(question=asked.question, follow=(await service.get(run, who)).id, add=asked.add)
-    return run_shape(await service.create(new, who, key=key), service)
+    return run_shape(await service.create(new, who, key=key))

@@ -8,15 +8,12 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
-from deep_research.events import RunEvent
-from deep_research.pipeline.control import words_of
 from deep_research.server.dependencies import Service, Who, links_of
 from deep_research.server.openai.conversation import Asked
 from deep_research.server.openai.errors import OpenAIRoute, Refused, guarded
 from deep_research.server.openai.requests import MODELS, ChatBody, unknown_model
 from deep_research.server.openai.stream import PING, conversations_of, streamed
 from deep_research.server.openai.turns import Reply, TurnReader, Usage
-from deep_research.service.progress_lines import ProgressLines
 
 router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAIRoute)
 # Models are as old as the interface.
@@ -55,14 +52,11 @@ async def complete_chat(body: ChatBody, request: Request, service: Service, who:
         "model": body.model,
         "system_fingerprint": None,
     }
-    lines = ProgressLines(words_of(row), is_verbose=True)
     if body.stream:
         with_usage = bool(body.stream_options and body.stream_options.include_usage)
-        frames = _chunks(reader, lines, head, with_usage=with_usage)
+        frames = _chunks(reader, head, with_usage=with_usage)
         return streamed(guarded(frames, _frame))
-    reasoning = [
-        line.text async for event in reader.events() if isinstance(event, RunEvent) for line in lines.of(event)
-    ]
+    reasoning = [line.text async for line in reader.lines() if line is not None]
     reply = await reader.reply()
     _require_text(reply)
     message = {
@@ -76,9 +70,7 @@ async def complete_chat(body: ChatBody, request: Request, service: Service, who:
     return JSONResponse({**head, "object": "chat.completion", "choices": [choice], "usage": _usage(reply.usage)})
 
 
-async def _chunks(
-    reader: TurnReader, lines: ProgressLines, head: dict[str, Any], *, with_usage: bool
-) -> AsyncIterator[str]:
+async def _chunks(reader: TurnReader, head: dict[str, Any], *, with_usage: bool) -> AsyncIterator[str]:
     """Yield the frames of a stream: progress as reasoning, the text line by line, its citations, and the end."""
 
     def chunk(delta: dict[str, Any], *, finish: str | None = None) -> str:
@@ -87,12 +79,8 @@ async def _chunks(
         return _frame({**head, "object": _CHUNK, "choices": [choice]} | ({"usage": None} if with_usage else {}))
 
     yield chunk({"role": "assistant", "content": ""})
-    async for event in reader.events():
-        if not isinstance(event, RunEvent):
-            yield PING
-            continue
-        for line in lines.of(event):
-            yield chunk({"reasoning_content": f"{line.text}\n"})
+    async for line in reader.lines():
+        yield PING if line is None else chunk({"reasoning_content": f"{line.text}\n"})
     reply = await reader.reply()
     _require_text(reply)
     for piece in reply.text.splitlines(keepends=True):

@@ -9,8 +9,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from deep_research.errors import UnknownRun
-from deep_research.events import ENDED, RunEvent
-from deep_research.pipeline.control import words_of
+from deep_research.events import ENDED
 from deep_research.request import Depth
 from deep_research.server.dependencies import Service, Who, links_of
 from deep_research.server.openai.conversation import Asked
@@ -20,7 +19,6 @@ from deep_research.server.openai.response_events import Event, ResponseWriter
 from deep_research.server.openai.stream import PING, conversations_of, streamed
 from deep_research.server.openai.turns import Turn, TurnReader, questions_of, turn_named
 from deep_research.service.identity import Identity
-from deep_research.service.progress_lines import ProgressLines
 from deep_research.service.service import ResearchService
 from deep_research.settings import Settings
 from deep_research.store.port import RunRow
@@ -50,7 +48,7 @@ async def create_response(body: ResponsesBody, request: Request, service: Servic
     writer = ResponseWriter(f"{_PREFIX}{turn.name}", row.created_at, body.model, echoed)
     if body.background and not body.stream:
         return JSONResponse(writer.response("queued" if row.status == "created" else "in_progress"))
-    events = _events(TurnReader(service, turn, who, links_of(request)), writer, row)
+    events = _events(TurnReader(service, turn, who, links_of(request)), writer)
     if body.stream:
         return _streamed(events)
     return JSONResponse(await _last_response(events))
@@ -68,7 +66,7 @@ async def read_response(
     """Read a response again, or follow it from the event after a number; one that is under way says so."""
     turn, row = await _found(response, service, who)
     writer = _writer(turn, row, service.settings)
-    events = _events(TurnReader(service, turn, who, links_of(request)), writer, row)
+    events = _events(TurnReader(service, turn, who, links_of(request)), writer)
     if stream:
         return _streamed(events, after=starting_after)
     if not await _is_over(turn, row, service):
@@ -86,7 +84,7 @@ async def cancel_response(response: str, request: Request, service: Service, who
     if row.status != "cancelled" and row.cancel_requested:
         # The process that works on it stops within moments.
         return JSONResponse(writer.response("cancelled"))
-    return JSONResponse(await _last_response(_events(TurnReader(service, turn, who, links_of(request)), writer, row)))
+    return JSONResponse(await _last_response(_events(TurnReader(service, turn, who, links_of(request)), writer)))
 
 
 @router.api_route("/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"], include_in_schema=False)
@@ -98,18 +96,16 @@ async def refuse_others(path: str) -> None:
     )
 
 
-async def _events(reader: TurnReader, writer: ResponseWriter, row: RunRow) -> AsyncIterator[Event | None]:
+async def _events(reader: TurnReader, writer: ResponseWriter) -> AsyncIterator[Event | None]:
     """Yield the events of a response; None where nothing happened for a while."""
-    lines = ProgressLines(words_of(row), is_verbose=True)
     for event in writer.begin():
         yield event
-    async for item in reader.events():
-        if not isinstance(item, RunEvent):
+    async for line in reader.lines():
+        if line is None:
             yield None
             continue
-        for line in lines.of(item):
-            for event in writer.progress(line):
-                yield event
+        for event in writer.progress(line):
+            yield event
     for event in writer.end(await reader.reply()):
         yield event
 

@@ -14,8 +14,8 @@ from deep_research.pipeline.control import options_of, question_lines, words_of
 from deep_research.pipeline.journal import model_answers
 from deep_research.pipeline.statistics import model_use
 from deep_research.server.openai.errors import Refused
-from deep_research.service.feed import Heartbeat
 from deep_research.service.identity import Identity
+from deep_research.service.progress_lines import Line, ProgressLines
 from deep_research.service.public_text import public_message
 from deep_research.service.report_text import Citation, Links, report_text
 from deep_research.service.service import ResearchService
@@ -72,7 +72,7 @@ class Question(NamedTuple):
 
 @dataclass
 class TurnReader:
-    """Reads one turn: its events as they come, then what it came to."""
+    """Reads one turn: what it does, line by line, then what it came to."""
 
     service: ResearchService
     turn: Turn
@@ -82,8 +82,10 @@ class TurnReader:
     _last: RunEvent | None = None
     _question: Question | None = field(default=None)
 
-    async def events(self) -> AsyncIterator[RunEvent | Heartbeat]:
-        """Yield the events of the turn until it ends, and a beat where nothing was told for a while."""
+    async def lines(self) -> AsyncIterator[Line | None]:
+        """Yield what the events of the turn say until it ends, and None where nothing was told for a while."""
+        row = await self.service.get(self.turn.run, self.who)
+        lines = ProgressLines(words_of(row), is_verbose=True)
         asked, clock = 0, asyncio.get_running_loop().time
         told_at = clock()
         async with aclosing(self.service.events(self.turn.run, self.who, heartbeat_s=HEARTBEAT_S)) as items:
@@ -92,12 +94,13 @@ class TurnReader:
                     # A model that writes for minutes makes no events.
                     if not isinstance(item, LiveText) or clock() - told_at >= HEARTBEAT_S:
                         told_at = clock()
-                        yield Heartbeat()
+                        yield None
                     continue
                 if asked == self.turn.number:
                     self._note(item)
                     told_at = clock()
-                    yield item
+                    for line in lines.of(item):
+                        yield line
                 if _is_question(item):
                     asked += 1
                     self._begun = item.at if asked == self.turn.number else self._begun

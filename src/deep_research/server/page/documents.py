@@ -5,7 +5,6 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from deep_research.server.dependencies import Service, Who
-from deep_research.server.page.language import words_for
 from deep_research.server.page.views import render
 
 router = APIRouter(include_in_schema=False)
@@ -32,7 +31,6 @@ async def show_collection(
         wanted=wanted,
         found=await service.documents.search(collection, wanted, who, limit=_MAX_FOUND) if wanted else None,
         most_mb=service.documents.limits.file_bytes // _MB,
-        m=words_for(request),
     )
 
 

@@ -9,7 +9,6 @@ from deep_research.errors import UnknownRun
 from deep_research.events import RUN_STATUSES
 from deep_research.server.cursor import cursor_after, last_seen
 from deep_research.server.dependencies import Service, Who
-from deep_research.server.page.language import words_for
 from deep_research.server.page.views import render
 from deep_research.service.identity import Identity
 from deep_research.service.service import ResearchService
@@ -48,7 +47,6 @@ async def show_history(
         request,
         "history.html",
         rows=shown,
-        shown_status=service.shown_status,
         origins=await _origins(shown, service, who),
         filters=filters,
         statuses=RUN_STATUSES,
@@ -57,7 +55,6 @@ async def show_history(
         first=_address(filters),
         older=_address(filters, before=cursor_after(shown[-1])) if rest else "",
         without_tag=_address(filters | {"tag": ""}),
-        m=words_for(request),
     )
 
 

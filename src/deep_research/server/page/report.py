@@ -78,8 +78,6 @@ async def report_view(request: Request, service: ResearchService, who: Identity,
         has_changed=changes is not None and changes.has_changed,
         spent=spent_so_far(calls),
         unpriced=unpriced_in(row, calls, service.settings),
-        shown_status=service.shown_status,
-        m=words,
     )
 
 
@@ -88,9 +86,8 @@ async def show_changes(run: str, request: Request, service: Service, who: Who) -
     """Show what an update found: what still holds, changed, is gone or is new."""
     row = await service.get(run, who)
     changes = await service.changes(run, who)
-    words = words_for(request)
-    shown = await in_thread(changes_in_html, changes, words)
-    return render(request, "changes.html", row=row, changes=changes, shown=shown, m=words)
+    shown = await in_thread(changes_in_html, changes, words_for(request))
+    return render(request, "changes.html", row=row, changes=changes, shown=shown)
 
 
 @router.get("/runs/{run}/sources/{document}")

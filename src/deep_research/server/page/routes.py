@@ -1,4 +1,4 @@
-"""Every view of the page, and what they share."""
+"""Every view of the page."""
 
 from fastapi import APIRouter
 

@@ -1,17 +1,18 @@
 """A run while it is under way: where it stands, what it waits for, and what may be done with it."""
 
+import re
 from http import HTTPStatus
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
+from starlette.datastructures import FormData
 
 from deep_research.errors import DeepResearchError
 from deep_research.pipeline.plan_text import MAX_SECTIONS
 from deep_research.server.dependencies import Service, Who
 from deep_research.server.page.language import language_of, page_words, words_for
-from deep_research.server.page.plan_form import focuses_sent, plan_sent, plan_shown
 from deep_research.server.page.report import report_view
 from deep_research.server.page.views import render
 from deep_research.server.problems import status_of
@@ -128,7 +129,7 @@ async def _run_page(
         template,
         status=status,
         run=row,
-        shown=service.shown_status(row),
+        shown=row.shown_status,
         progress=progress,
         log=[(event, line.text) for event in events for line in lines.of(event)],
         problem=problem,
@@ -136,3 +137,53 @@ async def _run_page(
         plan=plan or plan_shown(row.pending or {}),
         most_sections=MAX_SECTIONS,
     )
+
+
+_BETWEEN_FOCUSES = re.compile(r"[;；,，、\n]+")
+
+
+def plan_shown(pending: JsonObject) -> JsonObject:
+    """Return the plan that waits for approval as the form shows it: title and sections, queries in plain words."""
+    plan: Any = pending.get("plan") or {}
+    return {
+        "research_title": _line(plan.get("research_title", "")),
+        "sections": [
+            {
+                "title": _line(section["title"]),
+                "description": _text(section.get("description", "")),
+                "search_queries": [str(query["query"]).strip() for query in section.get("search_queries", ())],
+            }
+            for section in plan.get("sections", ())
+        ],
+    }
+
+
+def plan_sent(form: FormData) -> JsonObject:
+    """Return the plan that the form spells."""
+    fields = (form.getlist(f"section_{name}") for name in ("title", "description", "queries"))
+    return {
+        "research_title": _line(form.get("research_title", "")),
+        "sections": [
+            {
+                "title": _line(title),
+                "description": _text(description),
+                "search_queries": [line.strip() for line in str(queries).splitlines() if line.strip()],
+            }
+            for title, description, queries in zip(*fields, strict=False)
+        ],
+    }
+
+
+def focuses_sent(form: FormData) -> tuple[str, ...]:
+    """Return the sides of the question that somebody wants to be looked at instead."""
+    parts = map(str.strip, _BETWEEN_FOCUSES.split(str(form.get("focus", ""))))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def _line(value: object) -> str:
+    return " ".join(str(value).split())
+
+
+def _text(value: object) -> str:
+    # Browsers send line ends as CR LF.
+    return str(value).replace("\r\n", "\n").strip()

@@ -69,19 +69,11 @@ async def sign_in(
 
 
 @router.post("/sign-out")
-async def sign_out(request: Request, service: Service, who: Who) -> Response:
-    """Sign out in this browser."""
-    return await _signed_out(request, service, who, everywhere=False)
-
-
 @router.post("/sign-out-everywhere")
-async def sign_out_everywhere(request: Request, service: Service, who: Who) -> Response:
-    """Sign out in every browser."""
-    return await _signed_out(request, service, who, everywhere=True)
-
-
-async def _signed_out(request: Request, service: Service, who: Who, *, everywhere: bool) -> Response:
+async def sign_out(request: Request, service: Service, who: Who) -> Response:
+    """Sign out in this browser, or in every browser."""
     connection: Connection = request.state.connection
+    everywhere = request.url.path == "/sign-out-everywhere"
     await service.accounts.sign_out(cookie_of(connection, request.headers), who, everywhere=everywhere)
     answer = RedirectResponse("/sign-in", status_code=HTTPStatus.SEE_OTHER)
     for name in (cookie_name(connection), strict_cookie_name(connection)):

@@ -9,9 +9,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from deep_research.messages.language import LANGUAGES
 from deep_research.messages.words import words_in
-from deep_research.server.page.compression import compressed
 from deep_research.server.page.language import language_of, page_words
-from deep_research.server.page.static_files import static_address
+from deep_research.server.page.static_files import compressed, static_address
 from deep_research.service.identity import Identity
 from deep_research.text.shortening import shortened
 
@@ -50,32 +49,26 @@ def templates() -> Environment:
 def render(request: Request, template: str, *, status: int = HTTPStatus.OK, **values: object) -> Response:
     """Return a view as a page: `t` gives its words, `m` those of reports, `static` where scripts and styles are.
 
-    `counted` gives words with a number, which differ for one and for several.
+    `counted` gives words with a number.
     """
-    # A broken file may hold half a character, which nobody can send.
-    content = filled(request, template, **values).encode("utf-8", "replace")
-    return compressed(request, content, "text/html", status=status, headers=HEADERS)
-
-
-def filled(request: Request, template: str, **values: object) -> str:
-    """Return a template as text, for a whole page or a part of one."""
     language = language_of(request)
     t = page_words(language)
     chosen = request.cookies.get(THEME_COOKIE)
     frame = {
         "t": t,
-        "counted": lambda key, count: t(f"{key}_one" if count == 1 else key, count=f"{count:,}"),
+        "counted": lambda key, count: t(key, count=f"{count:,}"),
         "m": words_in(language),
         "language": language,
         "languages": LANGUAGES,
         "theme": chosen if chosen in THEMES else "auto",
-        "themes": THEMES,
         "static": static_address,
         "navigation": NAVIGATION,
         "path": request.url.path,
         "user": _user_name(request),
     }
-    return templates().get_template(template).render(frame | values)
+    text = templates().get_template(template).render(frame | values)
+    # A broken file may hold half a character, which nobody can send.
+    return compressed(request, text.encode("utf-8", "replace"), "text/html", status=status, headers=HEADERS)
 
 
 def _user_name(request: Request) -> str:
