@@ -7,7 +7,8 @@ opens a card that shows the passage beside the sentence.
 import re
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
@@ -148,44 +149,22 @@ class _Writer:
             for each in paragraph.sentences
             if each.kind != "link"
         )
-        is_verified = self.contents.is_verified
-        facts: list[str] = [words("verification.nothing")]
-        if counted:
-            sign, outcome = (_SOUND, "passed") if is_verified else ("!", "failed")
-            facts = [
-                element("outcome", sign, words(f"verification.{outcome}")),
-                words("verification.sentences", verdicts=counted_verdicts(counted, words)),
-            ]
-        facts.append(element("link", words("html.method"), "#checked"))
-        made = words(
-            "html.made",
-            day=f"{edition.created_at:%Y-%m-%d}",
-            sources=len(edition.citations.cited),
-            passages=len(self.uses),
-        )
+        verdicts = {each.verdict.kind for each in self.sentences if each.verdict}
         return element(
             "head",
-            made=made,
-            title=title,
+            edition=edition,
+            passages=len(self.uses),
             is_long=len(title.encode()) > _LONG_TITLE_BYTES,
             question=edition.question if summary else question,
             summary=summary,
-            facts=facts,
-            is_verified=is_verified,
-            legend=self._legend(),
+            verdicts=counted_verdicts(counted, words),
+            is_verified=self.contents.is_verified,
+            # The legend names the signs that this report uses.
+            has_markers=bool(self.numbers),
+            own_signs=_used(_SIGNS, {each.kind for each in self.sentences}),
+            weak_signs=_used(_WEAK, verdicts),
             words=words,
         )
-
-    def _legend(self) -> list[tuple[Markup, str]]:
-        """Return what the signs mean, of those that this report uses."""
-        words, kinds = self.words, {each.kind for each in self.sentences}
-        entries = [(element("note", "cite", "[1]"), words("html.legend_finding"))] if self.numbers else []
-        entries += [(_sign(sign), words(f"html.legend_{kind}")) for kind, sign in _SIGNS.items() if kind in kinds]
-        verdicts = {each.verdict.kind for each in self.sentences if each.verdict}
-        entries += [
-            (_sign(sign, "partly"), words(f"html.legend_{kind}")) for kind, sign in _WEAK.items() if kind in verdicts
-        ]
-        return entries
 
     def _blocks(self, blocks: Iterable[Block]) -> Markup:
         return joined(map(self._block, blocks))
@@ -267,27 +246,18 @@ class _Writer:
 
     def _tail(self, sentence: Sentence, marks: Sequence[Span], anchors: str) -> Markup:
         """Return what stands behind a sentence: doubts, its kind, the sum of a calculation, its markers."""
-        kind = sentence.verdict.kind if sentence.verdict else ""
-        parts = []
-        if kind == "partly":
-            parts.append(element("doubt", _sign(_WEAK[kind], "partly"), self.words("report.partly")))
-        elif kind in _WEAK:
-            parts.append(self._opening_sign(sentence, _WEAK[kind], f"verification.{kind}", marks, anchors))
-        if sentence.kind in _SIGNS:
-            own = _SIGNS[sentence.kind], f"html.kind_{sentence.kind}"
-            parts.append(self._opening_sign(sentence, *own, marks, anchors))
-        if sentence.kind == "calculation" and sentence.basis:
-            parts.append(element("note", "sum", equation(sentence.basis)))
-        if sentence.kind == "absence" and marks:
-            parts.append(element("note", "nearest", self.words("html.nearest")))
         told = sentence.verdict.evidence if sentence.verdict else ""
-        return joined([*parts, *(self._marker(mark, anchors, first=told) for mark in marks)])
-
-    def _opening_sign(self, sentence: Sentence, sign: str, key: str, marks: Sequence[Span], anchors: str) -> Markup:
-        """Return a sign that opens the same card as the markers behind it; by keyboard only where there are none."""
-        numbers = [self.numbers[id_] for id_ in self._shown(sentence.evidence)]
-        kind = "partly" if sign in _WEAK.values() else ""
-        return element("opening_sign", sign, kind, self.words(key), numbers, anchors, has_marks=bool(marks))
+        return element(
+            "tail",
+            sentence=sentence,
+            weak_sign=_WEAK.get(sentence.verdict.kind, "") if sentence.verdict else "",
+            own_sign=_SIGNS.get(sentence.kind, ""),
+            basis=equation(sentence.basis),
+            passages=[self.numbers[id_] for id_ in self._shown(sentence.evidence)],
+            marks=joined(self._marker(mark, anchors, first=told) for mark in marks),
+            anchors=anchors,
+            words=self.words,
+        )
 
     def _marker(self, span: Span, anchors: str, first: str = "") -> Markup:
         title = self.edition.citations.cited[int(span.text) - 1].title
@@ -312,12 +282,11 @@ class _Writer:
         return element("table", table.head, numeric, rows)
 
     def _figure(self, picture: Picture) -> Markup:
-        words, caption = self.words, picture.caption
+        caption = picture.caption
         id_, figure = f"figure-{caption.number}", caption.figure
         rows_of = (row.evidence for row in figure.rows)
         self._cite((*self._shown(caption.cite_ids), *rows_of), _Use(id_, picture.title))
         named = figure.named_columns
-        names = [*(words(f"export.{key}") for key in (*named, "value")), words("report.source")]
         rows = []
         for row in figure.rows:
             mark = Span(str(self.edition.number_of(row.evidence)), "marker", (row.evidence,))
@@ -327,10 +296,9 @@ class _Writer:
             id=id_,
             picture=self._picture(picture),
             sources=self._line(picture.sources, id_),
-            names=names,
-            numeric=[*(False for _ in named), True, False],
+            named=named,
             rows=rows,
-            words=words,
+            words=self.words,
         )
 
     def _picture(self, picture: Picture) -> _Shown:
@@ -402,8 +370,8 @@ def _sections(blocks: Iterable[Block], notice: Label) -> Iterator[tuple[Heading 
         yield heading, own
 
 
-def _sign(sign: str, kind: str = "") -> Markup:
-    return element("bare_sign", sign, kind)
+def _used(signs: Mapping[str, str], kinds: AbstractSet[str]) -> list[tuple[str, str]]:
+    return [(kind, sign) for kind, sign in signs.items() if kind in kinds]
 
 
 def _is_of_figures(column: Sequence[Sequence[Span]]) -> bool:

@@ -33,16 +33,14 @@ class _Note(NamedTuple):
     tag: str = ""
 
 
-@dataclass(frozen=True)
-class _Item:
+class _Item(NamedTuple):
     """A line of the list, and what is said below it."""
 
     text: str
     notes: tuple[_Note, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(NamedTuple):
     """A heading with its items; `kind` is a claim's, or names the part."""
 
     kind: str

@@ -31,6 +31,7 @@ def templates() -> Environment:
         autoescape=True,
         finalize=escaped,
         undefined=StrictUndefined,
+        auto_reload=False,
         extensions=[_JoinedLines],
     )
     environment.filters["one_line"] = one_line

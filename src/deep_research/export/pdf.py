@@ -11,7 +11,7 @@ from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import cast
+from typing import Any, cast
 from unicodedata import category
 
 import typst
@@ -20,11 +20,9 @@ from deep_research.charts.style import FONTS, packaged_font
 from deep_research.errors import InputError, UsageError
 from deep_research.export.contents import Contents
 from deep_research.export.printed import (
-    Passages,
     PrintedBlock,
     has_contents,
     is_number_column,
-    is_web,
     printed,
     running_title,
     subtitle,
@@ -33,7 +31,7 @@ from deep_research.export.printed import (
 )
 from deep_research.messages.words import Words, words_in
 from deep_research.report.escaping import one_line
-from deep_research.report.layout import Heading, Items, Label, Picture, Prose, References, Spans, Table
+from deep_research.report.layout import Heading, Picture, Span, Table
 from deep_research.request import Language
 from deep_research.value import Json, JsonObject, canonical_json
 
@@ -59,8 +57,8 @@ _MAX_KEYWORDS = 12
 _MAX_WIDE_COLUMNS = 5
 # A smaller table stands on one page.
 _SMALL_TABLE_CHARS = 1_500
-# typst takes no longer address as a link.
-_MAX_LINK_CHARS = 2_000
+# Fields of blocks that the template has no use for.
+_UNPRINTED = frozenset({"caption", "part", "sentences"})
 _ONE_PICTURE = '#set document(title: "x")\n#image("{file}", alt: "x")'
 # After each try the signs that were found missing are gone.
 _MAX_TRIES = 4
@@ -172,71 +170,30 @@ def _data(contents: Contents, blocks: Sequence[PrintedBlock], pictures: Mapping[
 
 
 def _block(block: PrintedBlock, pictures: Mapping[int, str]) -> JsonObject:
-    match block:
-        case Heading():
-            return {"kind": "heading", "level": block.level, "text": _breakable(block.text)}
-        case Label():
-            return {"kind": "label", "text": _breakable(block.text)}
-        case Prose():
-            return {"kind": "prose", "spans": _spans(block.spans)}
-        case Items():
-            items: list[Json] = [_spans(item) for item in block.items]
-            return {"kind": "items", "is_numbered": block.is_numbered, "items": items}
-        case Table():
-            return _table(block)
-        case Picture():
-            return {
-                "kind": "picture",
-                "file": pictures.get(block.caption.number),
-                "alt": block.alt,
-                "title": _breakable(block.title),
-                "sources": _spans(block.sources),
-            }
-        case References():
-            sources: list[Json] = [
-                {
-                    "number": source.number,
-                    "title": _breakable(source.title),
-                    "address": source.address,
-                    "shown": _breakable(source.address),
-                    "is_web": is_web(source.address) and len(source.address) <= _MAX_LINK_CHARS,
-                    "note": _breakable(source.note),
-                }
-                for source in block.sources
-            ]
-            return {"kind": "references", "sources": sources}
-        case Passages():
-            cited: list[Json] = [
-                {
-                    "number": source.number,
-                    "title": _breakable(source.title),
-                    "passages": [
-                        {key: value if key == "id" else _breakable(value) for key, value in each._asdict().items()}
-                        for each in source.passages
-                    ],
-                }
-                for source in block.sources
-            ]
-            return {"kind": "passages", "sources": cited}
+    """Return a block as the template takes it: its kind and its fields, with what only the printed form needs."""
+    is_wide = isinstance(block, Table) and len(block.head) > _MAX_WIDE_COLUMNS
+    long_word = _LONG_IN_COLUMN if is_wide else _LONG_WORD
+    fields = {name: value for name, value in block._asdict().items() if name not in _UNPRINTED}
+    shown: JsonObject = {name: _shown(value, long_word) for name, value in fields.items()}
+    shown["kind"] = type(block).__name__.lower()
+    if isinstance(block, Table):
+        shown["right"] = [is_number_column(block, at) for at in range(len(block.head))]
+        shown["widths"] = list(widths_of(block))
+        shown["is_small"] = sum(len(text_of(cell)) for row in block.rows for cell in row) <= _SMALL_TABLE_CHARS
+    if isinstance(block, Picture):
+        shown["file"] = pictures.get(block.caption.number)
+    return shown
 
 
-def _table(table: Table) -> JsonObject:
-    long_word = _LONG_IN_COLUMN if len(table.head) > _MAX_WIDE_COLUMNS else _LONG_WORD
-    rows: list[Json] = [[_spans(cell, long_word) for cell in row] for row in table.rows]
-    head: list[Json] = [_breakable(label, long_word) for label in table.head]
-    right: list[Json] = [is_number_column(table, at) for at in range(len(head))]
-    return {
-        "kind": "table",
-        "head": head,
-        "rows": rows,
-        "right": right,
-        "widths": list(widths_of(table)),
-        "is_small": sum(len(text_of(cell)) for row in table.rows for cell in row) <= _SMALL_TABLE_CHARS,
-    }
-
-
-def _spans(spans: Spans, long_word: re.Pattern[str] = _LONG_WORD) -> list[Json]:
-    return [[span.kind, _breakable(span.text, long_word), list(span.evidence)] for span in spans]
+def _shown(value: Any, long_word: re.Pattern[str]) -> Json:
+    """Return a value of the layout as JSON: what has names by them, and texts with places to break them."""
+    if isinstance(value, Span):
+        return [value.kind, _breakable(value.text, long_word), list(value.evidence)]
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: _shown(each, long_word) for name, each in value._asdict().items()}
+    if isinstance(value, tuple):
+        return [_shown(each, long_word) for each in value]
+    return _breakable(value, long_word) if isinstance(value, str) else value
 
 
 def _breakable(text: str, long_word: re.Pattern[str] = _LONG_WORD) -> str:

@@ -9,11 +9,10 @@ from statistics import median
 from typing import NamedTuple
 
 from deep_research.readers.blocks import BlockText, looks_like_title
-from deep_research.text.analyzer import CJK
+from deep_research.text.analyzer import CJK_CHARACTER
 from deep_research.text.tables import is_label
 
 _FIGURE = re.compile(r"\d")
-_HAN = re.compile(f"[{CJK}]")
 _BRACKETS, _STOPS = ("(", "（", "["), ".!?。！？"
 _MIN_PHRASE_WORDS, _MIN_REMARK_WORDS = 3, 6
 _SAMPLE_ROWS = 100
@@ -127,7 +126,7 @@ def explains_columns(rows: Sequence[Sequence[str]]) -> bool:
     """
     if len(rows) < 2:
         return False
-    lengths = [len(cell.split()) + len(_HAN.findall(cell)) / 2 for cell in rows[0] if cell]
+    lengths = [len(cell.split()) + len(CJK_CHARACTER.findall(cell)) / 2 for cell in rows[0] if cell]
     below = [(cell, [row[at] for row in rows[1:] if row[at]]) for at, cell in enumerate(rows[0])]
     has_figures = any(2 * sum(map(bool, map(_FIGURE.search, cells))) > len(rows) - 1 for _, cells in below)
     is_longer = [len(cell) > 2 * median(map(len, cells)) for cell, cells in below if cell and cells]

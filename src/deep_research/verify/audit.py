@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 from typing import Literal
 
-from deep_research.text.analyzer import CJK
+from deep_research.text.analyzer import CJK_CHARACTER
 from deep_research.text.folding import fold_typography, to_simplified
 from deep_research.text.script import detect_language
 from deep_research.value import Value
@@ -200,7 +200,7 @@ def _quotations(
         quoted = next(filter(None, match.groups())).strip()
         words = [token.text for token in tokens_of(quoted) if token.text[0].isalnum()]
         # A name or a term in quotation marks is no quotation.
-        if len(words) < (_MIN_QUOTED_CJK if re.search(f"[{CJK}]", quoted) else _MIN_QUOTED_WORDS):
+        if len(words) < (_MIN_QUOTED_CJK if CJK_CHARACTER.search(quoted) else _MIN_QUOTED_WORDS):
             continue
         if any(find_span(quoted, source.text) or find_span(quoted, source.title) for source in cited):
             continue

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from deep_research.text.analyzer import CJK
+from deep_research.text.analyzer import CJK, CJK_CHARACTER
 from deep_research.text.folding import to_simplified
 from deep_research.verify.clauses import terms_of
 from deep_research.verify.nearest import NEAR, TURNED, Near
@@ -15,7 +15,6 @@ _NAME = re.compile(rf"(?<![{_LATIN}(（-])[A-Z][{_LATIN}&'’-]*[{_LATIN}](?:\s+
 # A capital letter after one of these begins a clause, and makes no name.
 _CLAUSE_END = ".:;!?。：；！？—–|•"
 _LATIN_WORD = re.compile(r"[^\W\d_]+")
-_CJK = re.compile(f"[{CJK}]")
 _UNNAMED = frozenset(
     "january february march april may june july august september october november december monday tuesday wednesday "
     "thursday friday saturday sunday the this these in on at it".split()
@@ -52,7 +51,7 @@ _KIND_AHEAD = re.compile(rf"(?:(?![和与及的在是为由])[\u3400-\u9fff]){{0
 def unknown_name(text: str, quotes: str) -> str:
     """Return the first name in Latin letters that the quotes do not hold; quotes in another script cannot tell."""
     words = _LATIN_WORD.findall(_BESIDE_CJK.sub(" ", quotes))
-    if len(_CJK.findall(quotes)) > len(words) and not _CJK.search(text):
+    if len(CJK_CHARACTER.findall(quotes)) > len(words) and not CJK_CHARACTER.search(text):
         return ""
     stems = {word.lower()[:_NAME_STEM] for word in words}
     stems |= {stem for pair in _PEOPLES if not stems.isdisjoint(pair) for stem in pair}
@@ -99,7 +98,7 @@ def _letter_changed(text: str, near: str, held: str) -> str:
     matcher = SequenceMatcher(None, text, near, autojunk=False)
     for change, a, b, c, d in matcher.get_opcodes() if matcher.ratio() >= NEAR else ():
         kind = _KIND_AHEAD.match(text, b)
-        if change != "replace" or not b - a == d - c <= 2 or not kind or not _CJK.match(text, a):
+        if change != "replace" or not b - a == d - c <= 2 or not kind or not CJK_CHARACTER.match(text, a):
             continue
         if text[a : kind.end()] not in held and near[c : d + kind.end() - b].endswith(kind[0]):
             return text[a : kind.end()]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
-from deep_research.text.analyzer import CJK, content_terms, stem
+from deep_research.text.analyzer import CJK_CHARACTER, content_terms, stem
 from deep_research.text.dates import find_months
 from deep_research.text.number_words import MOST, ORDER, SHARE, TIMES, Worded
 from deep_research.verify.amounts import (
@@ -273,5 +273,5 @@ def _words(text: str) -> list[str]:
 
 
 def _content(words: Sequence[str]) -> frozenset[str]:
-    joined = "".join(words) if words and re.match(f"[{CJK}]", words[-1]) else " ".join(words)
+    joined = "".join(words) if words and CJK_CHARACTER.match(words[-1]) else " ".join(words)
     return frozenset(content_terms(joined)) - {NEGATION_WORD}

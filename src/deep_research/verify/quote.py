@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from deep_research.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence, Verdict
-from deep_research.text.analyzer import CJK
+from deep_research.text.analyzer import CJK, CJK_CHARACTER
 from deep_research.text.folding import fold_typography, to_simplified
 from deep_research.text.sentences import TextSpan, line_kind, split_sentences
 from deep_research.verify.particulars import particulars
@@ -197,7 +197,6 @@ def _in_quotation(text: str, start: int) -> bool:
     return is_open or before.count('"') % 2 == 1
 
 
-_CJK_LETTER = re.compile(f"[{CJK}]")
 # "the cost" proves nothing: a span has at least so many letters, of which a Chinese one counts for three.
 _MIN_LETTERS, _CJK_WEIGHT = 9, 3
 
@@ -209,7 +208,7 @@ def find_span(span: str, text: str) -> tuple[int, int] | None:
     a paraphrase and not found.
     """
     held, wanted = _words(text), [_spelled(token) for token in _words(span)]
-    if sum(_CJK_WEIGHT if _CJK_LETTER.match(letter) else 1 for letter in "".join(wanted)) < _MIN_LETTERS:
+    if sum(_CJK_WEIGHT if CJK_CHARACTER.match(letter) else 1 for letter in "".join(wanted)) < _MIN_LETTERS:
         return None
     spelled = [_spelled(token) for token in held]
     for at in range(len(held) - len(wanted) + 1):

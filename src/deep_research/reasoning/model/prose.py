@@ -97,7 +97,7 @@ def read_report(
     section `abstract`; one of `titles` is spelled as there. `is_cut` says that the text ended at a limit: its last
     sentence is dropped where it has no end.
     """
-    plain = _square(in_script(without_markup(text, _MARK), language), labels)
+    plain = _squared(text, labels, language)
     marks = _Marks(labels, _MARK if _MARK.search(plain) or _TYPED_MARK.search(plain) else _BARE_MARK)
     names = {_plain_name(title, language).casefold(): title for title in titles}
     names |= dict.fromkeys((name.casefold() for name in abstract), "abstract")
@@ -113,14 +113,14 @@ def read_report(
 
 def read_sentences(text: str, labels: Mapping[str, str], language: Language) -> list[Sentence]:
     """Return the sentences of one line of text."""
-    plain = _EMPHASIS.sub(r"\2", _square(in_script(without_markup(text, _MARK), language), labels))
+    plain = _EMPHASIS.sub(r"\2", _squared(text, labels, language))
     return _Marks(labels, _MARK).sentences(plain)
 
 
 def read_row(text: str, names: Sequence[str], labels: Mapping[str, str], language: Language) -> list[Sentence]:
     """Return the row of a table that was handed back as a line of cells, under the names of its columns."""
     head = f"| {' | '.join(names)} |"
-    lines = [head, *_square(in_script(without_markup(text, _MARK), language), labels).split("\n")]
+    lines = [head, *_squared(text, labels, language).split("\n")]
     return _rows([line for line in lines if _TABLE_LINE.match(line)], _Marks(labels, _MARK))
 
 
@@ -194,14 +194,14 @@ def is_in_language(text: str, language: Language) -> bool:
     return found == wanted or (wanted not in DETECTED and found not in ("en", "zh"))
 
 
-def _square(text: str, labels: Mapping[str, str]) -> str:
-    """Return a text whose marks in round brackets are square, where all of them name something that was given."""
+def _squared(text: str, labels: Mapping[str, str], language: Language) -> str:
+    """Return a text without markup; its marks in round brackets are square where all name something that was given."""
 
     def squared(match: re.Match[str]) -> str:
         is_known = all(f"{LABEL}{number}" in labels for number in _numbers(match[1]))
         return f"[{match[1]}]" if is_known else match[0]
 
-    return _ROUND_MARK.sub(squared, text)
+    return _ROUND_MARK.sub(squared, in_script(without_markup(text, _MARK), language))
 
 
 def _numbers(mark: str) -> list[int]:
