@@ -43,7 +43,6 @@ class Store:
         *,
         blobs: BlobStorage | None = None,
         min_object_bytes: int = _MIN_OBJECT_BYTES,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """Keep content of that many bytes, compressed, and more in `blobs`, where that is given."""
         self._database = database
@@ -52,7 +51,6 @@ class Store:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         self._writes = WriteQueue(database, self._thread)
         self._cache = rows.ReadCache(blobs)
-        self._clock = clock
         self._is_closed = False
 
     async def close(self) -> None:
@@ -82,7 +80,7 @@ class Store:
         return await self._writes.write(checked, in_own_transaction=in_own_transaction)
 
     def _now(self) -> str:
-        return rows.time_column(self._clock())
+        return rows.time_column(datetime.now(UTC))
 
     # Runs
 
