@@ -41,7 +41,8 @@ from deep_research.request import (
 from deep_research.runs import read_run, with_store
 from deep_research.settings import Settings, load_settings
 from deep_research.sources.dating import period_named
-from deep_research.store.port import RunRow, Store
+from deep_research.store.port import RunRow
+from deep_research.store.store import Store
 from deep_research.value import Json, JsonObject
 from deep_research.wiring import adapters_for, open_store
 from deep_research.wiring.models import chosen_models

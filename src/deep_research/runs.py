@@ -19,7 +19,8 @@ from deep_research.pipeline.folder import folder_of, report_copy_of, with_files
 from deep_research.pipeline.result import Result, contents_of, kept_of, result_of
 from deep_research.settings import Settings, load_settings
 from deep_research.store.lease import current_owner
-from deep_research.store.port import RunRow, Store
+from deep_research.store.port import RunRow
+from deep_research.store.store import Store
 from deep_research.verify.recheck import Recheck, check_again
 from deep_research.verify.shipped import read_listing
 from deep_research.wiring import open_store

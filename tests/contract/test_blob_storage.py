@@ -14,8 +14,8 @@ from deep_research.database.sqlite import SqliteFile
 from deep_research.errors import CannotWrite, ConfigurationError, RunTaken, StoreCorrupt, StoreLocked
 from deep_research.store.blobs import BlobStorage, FolderBlobs, new_name
 from deep_research.store.lease import current_owner
-from deep_research.store.port import Claim, OpenStore, Store
-from deep_research.store.sql_store import SqlStore
+from deep_research.store.port import Claim
+from deep_research.store.store import OpenStore, Store
 from tests.support.s3_server import BUCKET, S3Server
 from tests.support.store_samples import make_document, make_status, opened, start_run
 from tests.support.store_suite import StoreConformance
@@ -46,8 +46,8 @@ def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> BlobStorage:
     return _s3_blobs(request.getfixturevalue("s3"))
 
 
-def _store(path: Path, blobs: BlobStorage | None, *, min_object_bytes: int = 0) -> SqlStore:
-    return SqlStore(SqliteFile(path / "store.db", busy_timeout_s=30.0), blobs=blobs, min_object_bytes=min_object_bytes)
+def _store(path: Path, blobs: BlobStorage | None, *, min_object_bytes: int = 0) -> Store:
+    return Store(SqliteFile(path / "store.db", busy_timeout_s=30.0), blobs=blobs, min_object_bytes=min_object_bytes)
 
 
 class TestSqliteWithContentInAFolder(StoreConformance):
@@ -61,7 +61,7 @@ class TestPostgresWithContentInS3(StoreConformance):
     def open_store(self, database_url: str, s3: S3Server) -> OpenStore:
         from deep_research.database.postgres import PostgresDatabase
 
-        return lambda: SqlStore(PostgresDatabase(database_url), blobs=_s3_blobs(s3), min_object_bytes=0)
+        return lambda: Store(PostgresDatabase(database_url), blobs=_s3_blobs(s3), min_object_bytes=0)
 
 
 def test_bytes_come_back_until_they_are_deleted(blobs: BlobStorage) -> None:

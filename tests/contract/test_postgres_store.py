@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from deep_research.store.port import OpenStore, RunChoice
-from deep_research.store.sql_store import SqlStore
+from deep_research.store.port import RunChoice
+from deep_research.store.store import OpenStore, Store
 from tests.support.store_samples import START, make_run
 from tests.support.store_suite import StoreConformance
 
@@ -22,7 +22,7 @@ _MANY = 10_000
 class TestPostgresStore(StoreConformance):
     @pytest.fixture
     def open_store(self, database_url: str) -> OpenStore:
-        return lambda: SqlStore(PostgresDatabase(database_url))
+        return lambda: Store(PostgresDatabase(database_url))
 
 
 @pytest.mark.asyncio
@@ -38,7 +38,7 @@ async def test_twenty_of_ten_thousand_runs_take_one_query_that_an_index_answers(
         plans.append("\n".join(line["QUERY PLAN"] for line in found))
         return ask(session, query, **values)
 
-    store = SqlStore(PostgresDatabase(database_url))
+    store = Store(PostgresDatabase(database_url))
     try:
         await store.create_run(make_run("run-first"))
         _copy_run(database_url, "run-first")

@@ -21,7 +21,7 @@ from deep_research.errors import ConfigurationError, InputError, NewerStore, Run
 from deep_research.events import RunEvent
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim
-from deep_research.store.sql_store import SqlStore
+from deep_research.store.store import Store
 from tests.support.postgres import PostgresServer, postgres_server
 from tests.support.store_samples import (
     BROKEN_TEXT,
@@ -46,14 +46,14 @@ def durable() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture
-async def store(database_url: str) -> AsyncIterator[SqlStore]:
-    store = SqlStore(PostgresDatabase(database_url))
+async def store(database_url: str) -> AsyncIterator[Store]:
+    store = Store(PostgresDatabase(database_url))
     yield store
     await store.close()
 
 
 @asynccontextmanager
-async def changing(store: SqlStore, claim: Claim) -> AsyncIterator[None]:
+async def changing(store: Store, claim: Claim) -> AsyncIterator[None]:
     """Let a store be in the middle of a transaction on a run."""
     begun, ended = threading.Event(), threading.Event()
 
@@ -72,7 +72,7 @@ async def changing(store: SqlStore, claim: Claim) -> AsyncIterator[None]:
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT])
 async def test_writes_go_on_when_the_database_was_restarted(durable: PostgresServer, how: signal.Signals) -> None:
-    store = SqlStore(PostgresDatabase(durable.new_database()))
+    store = Store(PostgresDatabase(durable.new_database()))
     claim = await start_run(store)
     ended = threading.Event()
     told: list[RunEvent] = []
@@ -103,7 +103,7 @@ async def test_writes_go_on_when_the_database_was_restarted(durable: PostgresSer
 async def test_a_write_that_was_kept_is_not_made_again_when_its_answer_was_lost(
     durable: PostgresServer, monkeypatch: pytest.MonkeyPatch, is_restarted: bool
 ) -> None:
-    store = SqlStore(PostgresDatabase(durable.new_database()))
+    store = Store(PostgresDatabase(durable.new_database()))
     claim = await start_run(store)
     execute = Connection.execute
     lost: list[str] = []
@@ -132,7 +132,7 @@ async def test_a_write_that_was_kept_is_not_made_again_when_its_answer_was_lost(
 
 
 async def test_a_database_that_stays_away_is_told_and_found_again(durable: PostgresServer) -> None:
-    store = SqlStore(PostgresDatabase(durable.new_database(), busy_timeout_s=IMPATIENT_S))
+    store = Store(PostgresDatabase(durable.new_database(), busy_timeout_s=IMPATIENT_S))
     claim = await start_run(store)
     durable.stop()
     try:
@@ -141,7 +141,7 @@ async def test_a_database_that_stays_away_is_told_and_found_again(durable: Postg
         with pytest.raises(StoreLocked, match="could not be reached"):
             await store.read_events(claim.run)
         with pytest.raises(StoreLocked, match="could not be reached"):
-            await SqlStore(PostgresDatabase(durable.url("never_seen"), busy_timeout_s=IMPATIENT_S)).size()
+            await Store(PostgresDatabase(durable.url("never_seen"), busy_timeout_s=IMPATIENT_S)).size()
     finally:
         durable.start()
     for _ in range(20):
@@ -153,7 +153,7 @@ async def test_a_database_that_stays_away_is_told_and_found_again(durable: Postg
 
 async def test_a_refused_connection_is_told_at_once_without_the_password(postgres: PostgresServer) -> None:
     url = postgres.url("nowhere").replace("tester@", "tester:much-too-secret@")
-    store = SqlStore(PostgresDatabase(url))
+    store = Store(PostgresDatabase(url))
     with pytest.raises(ConfigurationError, match="nowhere") as caught:
         await store.size()
     await store.close()
@@ -164,8 +164,8 @@ async def test_a_refused_connection_is_told_at_once_without_the_password(postgre
 
 
 async def test_whoever_finds_no_free_connection_waits_and_is_told(database_url: str) -> None:
-    busy = SqlStore(PostgresDatabase(database_url, max_connections=1))
-    waiting = SqlStore(PostgresDatabase(database_url, busy_timeout_s=IMPATIENT_S))
+    busy = Store(PostgresDatabase(database_url, max_connections=1))
+    waiting = Store(PostgresDatabase(database_url, busy_timeout_s=IMPATIENT_S))
     claim = await start_run(busy)
     async with changing(busy, claim):
         with pytest.raises(StoreLocked, match="no connection free"):
@@ -176,7 +176,7 @@ async def test_whoever_finds_no_free_connection_waits_and_is_told(database_url: 
 
 
 async def test_a_run_that_another_process_is_changing_is_waited_for(database_url: str) -> None:
-    store, other = (SqlStore(PostgresDatabase(database_url, busy_timeout_s=IMPATIENT_S)) for _ in range(2))
+    store, other = (Store(PostgresDatabase(database_url, busy_timeout_s=IMPATIENT_S)) for _ in range(2))
     claim = await start_run(store)
     async with changing(store, claim):
         with pytest.raises(StoreLocked, match="stayed locked"):
@@ -188,7 +188,7 @@ async def test_a_run_that_another_process_is_changing_is_waited_for(database_url
 
 
 async def test_many_who_open_an_empty_database_make_its_tables_once(database_url: str) -> None:
-    stores = [SqlStore(PostgresDatabase(database_url)) for _ in range(6)]
+    stores = [Store(PostgresDatabase(database_url)) for _ in range(6)]
     assert {(await store.size()).runs for store in stores[:1]} == {0}
     sizes = await asyncio.gather(*(store.size() for store in stores))
     assert {size.runs for size in sizes} == {0}
@@ -196,17 +196,17 @@ async def test_many_who_open_an_empty_database_make_its_tables_once(database_url
 
 
 async def test_a_newer_schema_is_refused(postgres: PostgresServer, database_url: str) -> None:
-    async with opened(lambda: SqlStore(PostgresDatabase(database_url))) as store:
+    async with opened(lambda: Store(PostgresDatabase(database_url))) as store:
         await store.size()
     postgres.execute("UPDATE deep_research.schema_numbers SET number = 99", url=database_url)
-    newer = SqlStore(PostgresDatabase(database_url))
+    newer = Store(PostgresDatabase(database_url))
     with pytest.raises(NewerStore, match="99"):
         await newer.size()
     await newer.close()
 
 
 @pytest.mark.parametrize("name", [BROKEN_TEXT, "before\x00after"])
-async def test_names_that_no_database_takes_are_refused(store: SqlStore, name: str) -> None:
+async def test_names_that_no_database_takes_are_refused(store: Store, name: str) -> None:
     claim = await start_run(store)
     with pytest.raises(InputError):
         await store.put_document(claim, make_document("text"), address=name)
@@ -214,7 +214,7 @@ async def test_names_that_no_database_takes_are_refused(store: SqlStore, name: s
 
 
 async def test_a_host_whose_clock_is_wrong_keeps_its_run_and_steals_none(
-    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await store.create_run(make_run())
     real = time.time
@@ -233,7 +233,7 @@ async def test_a_host_whose_clock_is_wrong_keeps_its_run_and_steals_none(
 
 
 async def test_content_that_a_run_keeps_is_not_removed_with_another_run(database_url: str) -> None:
-    store, other = (SqlStore(PostgresDatabase(database_url)) for _ in range(2))
+    store, other = (Store(PostgresDatabase(database_url)) for _ in range(2))
     keeper = await start_run(store, "keeper")
     for number in range(15):
         run, raw = f"short-{number}", f"content {number}".encode()
@@ -264,7 +264,7 @@ def test_texts_are_ordered_by_bytes_in_every_column(postgres: PostgresServer, da
 
 
 async def _open(url: str) -> None:
-    async with opened(lambda: SqlStore(PostgresDatabase(url))) as store:
+    async with opened(lambda: Store(PostgresDatabase(url))) as store:
         await store.size()
 
 

@@ -10,8 +10,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from deep_research.database.sqlite import SqliteFile
 from deep_research.store.lease import current_owner
-from deep_research.store.sqlite import SqliteStore
+from deep_research.store.store import Store
 from tests.support.store_samples import make_call, make_event, make_status, start_run
 
 PROCESSES = 4
@@ -35,7 +36,7 @@ async def test_four_processes_write_side_by_side_without_an_error(on_disk):
     children = [_spawn(path, f"run-{number}") for number in range(PROCESSES)]
     complaints = [(await asyncio.to_thread(child.communicate))[1] for child in children]
     assert [child.returncode for child in children] == [0] * PROCESSES, complaints
-    store = SqliteStore(path)
+    store = Store(SqliteFile(path))
     for number in range(PROCESSES):
         events = await store.read_events(f"run-{number}")
         # Two a round, and the end.
@@ -51,7 +52,7 @@ def _spawn(path: Path, run: str) -> subprocess.Popen[str]:
 
 
 async def _write(path: Path, run: str) -> None:
-    store = SqliteStore(path)
+    store = Store(SqliteFile(path))
     claim = await start_run(store, run)
     for number in range(ROUNDS):
         key = str(number)

@@ -10,10 +10,10 @@ import pytest
 
 from deep_research.database.port import Column
 from deep_research.database.seals import SEAL
-from deep_research.database.sqlite import load_migrations
+from deep_research.database.sqlite import SqliteFile, load_migrations
 from deep_research.errors import StoreCorrupt
 from deep_research.store.rows import call_columns, json_column, run_columns, time_column
-from deep_research.store.sqlite import SqliteStore
+from deep_research.store.store import Store
 from tests.e2e.harness import Lab, User, assert_explained
 from tests.support.store_samples import make_call, make_document, make_event, make_evidence, make_run, start_run
 
@@ -22,7 +22,7 @@ DOCUMENT = make_document("a text with a passage")
 EVIDENCE = make_evidence(DOCUMENT, 0, 6, section="s1")
 FLIPS = 60
 
-READS: dict[str, Callable[[SqliteStore], Awaitable[object]]] = {
+READS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "list": lambda store: store.list_runs(limit=9),
     "run": lambda store: store.get_run(RUN),
     "answers": lambda store: store.get_answers(RUN),
@@ -45,7 +45,7 @@ TABLES = {
 
 
 async def _filled(path: Path) -> None:
-    store = SqliteStore(path)
+    store = Store(SqliteFile(path))
     for run in (RUN, OTHER):
         claim = await start_run(store, run)
         for number in range(8):
@@ -59,7 +59,7 @@ async def _filled(path: Path) -> None:
 
 async def _read(path: Path, *names: str) -> list[object]:
     """Return what a store answers; `StoreCorrupt` itself is an answer here."""
-    store, answers = SqliteStore(path), []
+    store, answers = Store(SqliteFile(path)), []
     for name in names:
         try:
             answers.append(await READS[name](store))
@@ -115,7 +115,7 @@ async def test_a_column_that_was_changed_behind_our_back_is_damage(tmp_path, tab
 
 async def test_damage_is_not_sealed_by_the_next_change(tmp_path):
     path = tmp_path / "store.db"
-    store = SqliteStore(path)
+    store = Store(SqliteFile(path))
     claim = await start_run(store)
     await store.record_call(claim, make_call("k", state="failed"))
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -128,7 +128,7 @@ async def test_damage_is_not_sealed_by_the_next_change(tmp_path):
 async def test_the_store_of_the_last_release_is_sealed_as_it_stands(tmp_path):
     path = tmp_path / "store.db"
     _write_old_store(path)
-    store = SqliteStore(path)
+    store = Store(SqliteFile(path))
     assert await store.get_run(RUN) == make_run()
     assert await store.list_calls(RUN) == [make_call("k")]
     assert [event.key for event in await store.read_events(RUN)] == ["e"]

@@ -16,10 +16,11 @@ from pathlib import Path
 
 import pytest
 
+from deep_research.database.sqlite import SqliteFile
 from deep_research.errors import CannotWrite, DeepResearchError, NewerStore, StoreCorrupt, StoreLocked
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim
-from deep_research.store.sqlite import SqliteStore
+from deep_research.store.store import Store
 from tests.support.faults import FaultyStore
 from tests.support.store_samples import (
     LEASE_S,
@@ -37,8 +38,8 @@ KILLED = -signal.SIGKILL
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(tmp_path / "store.db", busy_timeout_s=0.2)
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    store = Store(SqliteFile(tmp_path / "store.db", busy_timeout_s=0.2))
     yield store
     await store.close()
 
@@ -75,7 +76,7 @@ async def test_store_that_stays_locked_is_said_to_be(store, tmp_path):
 
 
 async def test_lock_that_is_given_back_in_time_is_not_noticed(tmp_path):
-    patient = SqliteStore(tmp_path / "store.db")
+    patient = Store(SqliteFile(tmp_path / "store.db"))
     claim = await start_run(patient)
     with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None, check_same_thread=False)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -125,7 +126,7 @@ def _read_only(folder: Path) -> tuple[str, ...]:
 
 async def test_folder_that_cannot_be_made_is_said_to_be(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    store = SqliteStore(tmp_path / "file" / "folder" / "store.db")
+    store = Store(SqliteFile(tmp_path / "file" / "folder" / "store.db"))
     with pytest.raises(CannotWrite, match="folder"):
         await store.size()
     await store.close()
@@ -157,7 +158,7 @@ async def test_full_store_is_said_to_be_and_goes_on_once_there_is_room(store):
     assert [row.key for row in await store.list_calls(RUN)] == [*acknowledged, "room again"]
 
 
-async def _write_until_refused(store: SqliteStore, claim: Claim, acknowledged: list[str]) -> None:
+async def _write_until_refused(store: Store, claim: Claim, acknowledged: list[str]) -> None:
     for number in range(100):
         await store.record_call(claim, make_call(str(number), answer="long " * 1000))
         acknowledged.append(str(number))
@@ -170,7 +171,7 @@ async def test_store_of_a_newer_version_names_both_numbers_and_the_fix(store, tm
     await start_run(store)
     await store.close()
     _edit(tmp_path / "store.db", "PRAGMA user_version = 99")
-    newer = SqliteStore(tmp_path / "store.db")
+    newer = Store(SqliteFile(tmp_path / "store.db"))
     with pytest.raises(NewerStore, match=r"store\.db.*99.*knows 6:.*upgrade.*DEEP_RESEARCH_HOME") as caught:
         await newer.list_runs(limit=1)
     assert caught.value.exit_code == 64
@@ -192,13 +193,13 @@ async def test_damaged_pages_are_said_to_be(store, tmp_path):
     with (tmp_path / "store.db").open("r+b") as file:
         file.seek(4096)
         file.write(os.urandom(4096 * 20))
-    damaged = SqliteStore(tmp_path / "store.db")
+    damaged = Store(SqliteFile(tmp_path / "store.db"))
     with pytest.raises(StoreCorrupt, match="damaged"):
         await damaged.list_calls(RUN)
     await damaged.close()
 
 
-Read = Callable[[SqliteStore, dict[str, str]], Awaitable[object]]
+Read = Callable[[Store, dict[str, str]], Awaitable[object]]
 DAMAGE: dict[str, tuple[str, Read]] = {
     "runs": ("UPDATE runs SET request = '{\"secret'", lambda store, ids: store.get_run(RUN)),
     "runs ": ("UPDATE runs SET status = 'secret'", lambda store, ids: store.get_run(RUN)),
@@ -221,7 +222,7 @@ async def test_damaged_row_is_named_without_its_content(store, tmp_path, table):
     await read(store, ids)
     _edit(tmp_path / "store.db", statement)
     # An open store may still know what it has read.
-    afresh = SqliteStore(tmp_path / "store.db")
+    afresh = Store(SqliteFile(tmp_path / "store.db"))
     with pytest.raises(StoreCorrupt, match=rf"table {table.strip()}, key \w+") as caught:
         await read(afresh, ids)
     await afresh.close()
@@ -230,7 +231,7 @@ async def test_damaged_row_is_named_without_its_content(store, tmp_path, table):
     assert caught.value.__cause__ is None
 
 
-async def _fill_every_table(store: SqliteStore) -> dict[str, str]:
+async def _fill_every_table(store: Store) -> dict[str, str]:
     claim = await start_run(store)
     document = make_document("a text with a passage")
     evidence = make_evidence(document, 0, 6, section="s1")
@@ -299,7 +300,7 @@ async def test_faulty_store_fails_once_and_counts_every_write(store):
 # What the child processes do
 
 
-async def _open(store: SqliteStore, run: str) -> None:
+async def _open(store: Store, run: str) -> None:
     try:
         await store.list_runs(limit=1)
         await start_run(store, run)
@@ -313,12 +314,12 @@ async def _open_together(folder: Path, run: str, start: str) -> None:
         # One clock for all processes: each new file is opened by all of them within a millisecond.
         while time.monotonic() < float(start) + number * 0.05:
             pass
-        store = SqliteStore(folder / str(number) / "store.db")
+        store = Store(SqliteFile(folder / str(number) / "store.db"))
         await _open(store, run)
         await store.close()
 
 
-async def _fill(store: SqliteStore) -> None:
+async def _fill(store: Store) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
     try:
         while True:
@@ -327,12 +328,12 @@ async def _fill(store: SqliteStore) -> None:
         print(f"{type(exc).__name__} {exc.exit_code}: {exc}")
 
 
-async def _write(store: SqliteStore) -> None:
+async def _write(store: Store) -> None:
     claim = await store.claim(RUN, current_owner(), lease_s=LEASE_S)
     await asyncio.gather(*(_write_many(store, claim, f"{branch}-") for branch in range(4)))
 
 
-async def _write_many(store: SqliteStore, claim: Claim, prefix: str) -> None:
+async def _write_many(store: Store, claim: Claim, prefix: str) -> None:
     for number in range(1_000_000):
         key = f"{prefix}{number}"
         await store.record_call(claim, make_call(key, answer="long " * 100))
@@ -340,7 +341,7 @@ async def _write_many(store: SqliteStore, claim: Claim, prefix: str) -> None:
         print(f"{key}.", flush=True)
 
 
-async def _die(store: SqliteStore, fault: str) -> None:
+async def _die(store: Store, fault: str) -> None:
     claim = await start_run(store)
     faulty = FaultyStore(store, at=3, fault="kill_before" if fault == "kill_before" else "kill_after")
     for number in range(5):
@@ -359,4 +360,4 @@ if __name__ == "__main__":
     if task == "open_together":
         asyncio.run(_open_together(Path(path), *rest))
     else:
-        asyncio.run(TASKS[task](SqliteStore(Path(path)), *rest))
+        asyncio.run(TASKS[task](Store(SqliteFile(Path(path))), *rest))

@@ -9,6 +9,7 @@ from pydantic import SecretStr
 
 from deep_research import Result, research
 from deep_research.auditing import audit_file
+from deep_research.database.sqlite import SqliteFile
 from deep_research.errors import ConfigurationError
 from deep_research.fetch.chromium import ChromiumRenderer, find_chromium
 from deep_research.messages.words import words_in
@@ -16,7 +17,7 @@ from deep_research.net.client import GuardedClient
 from deep_research.net.guard import Guard
 from deep_research.pipeline.journalled import Snapshot
 from deep_research.settings import Settings
-from deep_research.store.sqlite import SqliteStore
+from deep_research.store.store import Store
 from tests.e2e.harness import User
 from tests.support.articles import Article, articles
 from tests.support.longer import first_of
@@ -76,7 +77,7 @@ async def test_a_question_is_answered_from_pages_that_are_kept(language: Any, tm
     assert health["pages"]["cited"] >= 1
     assert {engine["engine"] for engine in health["engines"]} == {*ENGINES}
     assert all(engine["failed"] == 0 and engine["results"] > 0 for engine in health["engines"])
-    store = SqliteStore(settings.store_path)
+    store = Store(SqliteFile(settings.store_path))
     try:
         rows = [row for row in await store.list_calls(report.run) if row.kind == "fetch"]
         page = Snapshot.from_json(rows[0].answer)

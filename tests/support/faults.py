@@ -10,14 +10,15 @@ from deep_research.events import RunEvent, RunStatus
 from deep_research.evidence.passage import Evidence
 from deep_research.sources.document import Document
 from deep_research.store.lease import Owner
-from deep_research.store.port import Claim, JournalRow, NewEvent, RunChoice, RunRow, Store, StoreSize, UnfinishedRun
+from deep_research.store.port import Claim, JournalRow, NewEvent, RunChoice, RunRow, StoreSize, UnfinishedRun
+from deep_research.store.store import Store
 from deep_research.value import Json, JsonObject
 
 T = TypeVar("T")
 Fault = Literal["kill_before", "kill_after", "fail"]
 
 
-class FaultyStore:
+class FaultyStore(Store):
     """Passes every call on to `inner`, and brings its fault at write number `at` (counted from 1; 0 is never).
 
     Heartbeats come by the clock, so they are not counted: the same run meets its fault at the same write each time.
@@ -28,16 +29,16 @@ class FaultyStore:
         self._at = at
         self._fault = fault
         self._error = error or CannotWrite()
-        self._writes = 0
+        self._counted = 0
 
     @property
     def writes(self) -> int:
         """How many writes were asked for so far."""
-        return self._writes
+        return self._counted
 
     async def _write(self, write: Coroutine[Any, Any, T]) -> T:
-        self._writes += 1
-        is_due = self._writes == self._at
+        self._counted += 1
+        is_due = self._counted == self._at
         if is_due and self._fault == "kill_before":
             _kill_self()
         if is_due and self._fault == "fail":

@@ -13,7 +13,8 @@ from deep_research.request import ResearchRequest
 from deep_research.settings import Settings
 from deep_research.sources.document import Document, text_id
 from deep_research.store.lease import current_owner
-from deep_research.store.port import NewEvent, RunRow, Store
+from deep_research.store.port import NewEvent, RunRow
+from deep_research.store.store import Store
 from deep_research.value import JsonObject, canonical_json
 from deep_research.wiring import open_store
 from tests.support.every_kind import PNG, SVG, edition

@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
+from deep_research.database.sqlite import SqliteFile
 from deep_research.events import RunStatus
 from deep_research.request import Budget, ResearchRequest
 from deep_research.settings import Settings
 from deep_research.store.lease import current_owner
 from deep_research.store.port import NewEvent, RunRow
-from deep_research.store.sqlite import SqliteStore
+from deep_research.store.store import Store
 from deep_research.value import JsonObject
 
 Told = tuple[str, dict[str, Any]]
@@ -46,7 +47,7 @@ async def _stage(
     pending: dict[str, Any] | None,
     error: str,
 ) -> str:
-    store, at = SqliteStore(settings.store_path), datetime.now(UTC)
+    store, at = Store(SqliteFile(settings.store_path)), datetime.now(UTC)
     run = RunRow(
         id=uuid4().hex,
         created_at=at,

@@ -8,7 +8,8 @@ from deep_research.errors import RunCancelled, RunHeld, RunTaken, UnknownRun, Us
 from deep_research.events import RunStatus
 from deep_research.request import ResearchRequest
 from deep_research.store.lease import current_owner
-from deep_research.store.port import Claim, OpenStore, RunChoice, Store
+from deep_research.store.port import Claim, RunChoice
+from deep_research.store.store import OpenStore, Store
 from deep_research.value import JsonObject
 from tests.support.store_samples import (
     LEASE_S,

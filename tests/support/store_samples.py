@@ -9,7 +9,8 @@ from deep_research.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.request import ResearchRequest
 from deep_research.sources.document import Document, Place, snapshot_id, text_id
 from deep_research.store.lease import Owner, current_owner
-from deep_research.store.port import CallState, Claim, JournalRow, NewEvent, OpenStore, RunRow, Store
+from deep_research.store.port import CallState, Claim, JournalRow, NewEvent, RunRow
+from deep_research.store.store import OpenStore, Store
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 LEASE_S = 30.0

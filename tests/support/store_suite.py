@@ -12,7 +12,8 @@ from deep_research.errors import StoreCorrupt, UnknownRun
 from deep_research.request import Spend
 from deep_research.sources.document import snapshot_id
 from deep_research.store.lease import current_owner
-from deep_research.store.port import CallState, OpenStore
+from deep_research.store.port import CallState
+from deep_research.store.store import OpenStore
 from tests.support.store_run_suite import RunConformance
 from tests.support.store_samples import (
     BROKEN_TEXT,

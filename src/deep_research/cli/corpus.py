@@ -21,7 +21,7 @@ from deep_research.readers.port import Reading
 from deep_research.runs import with_store
 from deep_research.settings import Settings, load_settings
 from deep_research.sources.document import Document
-from deep_research.store.port import Store
+from deep_research.store.store import Store
 from deep_research.wiring.documents import corpus_of, index_place
 
 _SNIPPET_CHARS = 240

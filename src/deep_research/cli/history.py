@@ -16,7 +16,8 @@ from deep_research.errors import UsageError
 from deep_research.events import RunEvent
 from deep_research.runs import cancel_run, delete_run, list_runs, read_report, read_run, with_store
 from deep_research.settings import Settings
-from deep_research.store.port import JournalRow, RunRow, Store
+from deep_research.store.port import JournalRow, RunRow
+from deep_research.store.store import Store
 from deep_research.value import JsonObject
 from deep_research.wiring.models import unpriced_in
 

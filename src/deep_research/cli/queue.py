@@ -13,7 +13,7 @@ from deep_research.runs import with_store
 from deep_research.service.identity import Identity
 from deep_research.service.run_queue import QueueFigures, read_figures
 from deep_research.settings import Settings, load_settings
-from deep_research.store.port import Store
+from deep_research.store.store import Store
 
 queue = typer.Typer()
 

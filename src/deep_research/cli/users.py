@@ -22,7 +22,8 @@ from deep_research.service.database import open_server_database
 from deep_research.service.durations import duration_of
 from deep_research.service.identity import LOCAL_USER, SCOPES, Scope
 from deep_research.settings import Settings, load_settings
-from deep_research.store.port import RunChoice, Store
+from deep_research.store.port import RunChoice
+from deep_research.store.store import Store
 
 if TYPE_CHECKING:
     from deep_research.service.accounts import Accounts

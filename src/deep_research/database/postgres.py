@@ -187,7 +187,7 @@ class PostgresDatabase:
         """Do work that names its tables by itself in one transaction."""
 
         def attempt(connection: Connection) -> T:
-            with _our_errors(self.place, connection), connection.transaction():
+            with connection.transaction():
                 return work(connection)
 
         return self._patiently(attempt)
@@ -226,18 +226,16 @@ class PostgresDatabase:
     def _read_once(self, connection: Connection, work: Callable[[Session], T]) -> T:
         result = work(self._session(connection, begin=_BEGIN_READ))
         if connection.info.transaction_status != pq.TransactionStatus.IDLE:
-            with _our_errors(self.place, connection):
-                connection.execute("COMMIT")
+            connection.execute("COMMIT")
         return result
 
     def _write_once(self, connection: Connection, work: Callable[[Session], T]) -> T:
         write = uuid.uuid4().hex
         remember = _REMEMBER_WRITE.format(connection=connection.name, id=write)
-        with _our_errors(self.place, connection):
-            if not connection.has_written:
-                connection.execute(_FORGET_OLD_WRITES)
-                connection.has_written = True
-            connection.execute(f"BEGIN ISOLATION LEVEL {self._isolation}; {remember}")
+        if not connection.has_written:
+            connection.execute(_FORGET_OLD_WRITES)
+            connection.has_written = True
+        connection.execute(f"BEGIN ISOLATION LEVEL {self._isolation}; {remember}")
         result = work(self._session(connection))
         if connection.info.transaction_status == pq.TransactionStatus.INERROR:
             raise _corrupt(self.place)
@@ -254,8 +252,7 @@ class PostgresDatabase:
         """Return whether a write was kept whose connection was lost before its answer came."""
 
         def look(connection: Connection) -> bool:
-            with _our_errors(self.place, connection):
-                (row,) = connection.execute(_LAST_WRITE, [lost]).fetchall()
+            (row,) = connection.execute(_LAST_WRITE, [lost]).fetchall()
             return bool(row["id"] == write)
 
         return self._patiently(look)
@@ -284,7 +281,8 @@ class PostgresDatabase:
         except PoolTimeout as exc:
             raise _away(self.place) from exc
         try:
-            yield connection
+            with _our_errors(self.place, connection):
+                yield connection
         except BaseException:
             _roll_back(connection)
             raise

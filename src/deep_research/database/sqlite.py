@@ -360,7 +360,7 @@ class SqliteFile:
                     raise
                 time.sleep(_RETRY_PAUSE_S)
             except (StoreCorrupt, NewerStore):
-                if time.monotonic() >= until or not self.make_room():
+                if time.monotonic() >= until or not _can_be_written(self.path) or not self.make_room():
                     raise
         return self._connection
 

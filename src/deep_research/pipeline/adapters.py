@@ -17,7 +17,7 @@ from deep_research.report.figure import ChartType, DataRow
 from deep_research.sandbox.port import Execution, Sandbox
 from deep_research.search.port import SearchEngine
 from deep_research.search.registry import EngineSpec
-from deep_research.store.port import OpenStore
+from deep_research.store.store import OpenStore
 
 if TYPE_CHECKING:
     from deep_research.cache.cache import Cache

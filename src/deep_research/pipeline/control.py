@@ -8,7 +8,8 @@ from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.clock import Clock
 from deep_research.pipeline.streaming import StreamingManager
 from deep_research.store.lease import current_owner
-from deep_research.store.port import Answers, NewEvent, RunRow, Store
+from deep_research.store.port import Answers, NewEvent, RunRow
+from deep_research.store.store import Store
 from deep_research.value import Json, JsonObject
 
 

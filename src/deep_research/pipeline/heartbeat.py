@@ -10,7 +10,8 @@ from typing import Self
 from deep_research.errors import DeepResearchError, RunCancelled, RunTaken, StopRun
 from deep_research.pipeline.clock import Stopwatch
 from deep_research.store.lease import current_owner
-from deep_research.store.port import Claim, OpenStore
+from deep_research.store.port import Claim
+from deep_research.store.store import OpenStore
 
 _log = logging.getLogger(__name__)
 

@@ -7,7 +7,8 @@ from typing import TypeVar
 from deep_research.evidence.passage import Evidence
 from deep_research.pipeline.journal import unpacked
 from deep_research.sources.document import Document
-from deep_research.store.port import Claim, JournalRow, Store
+from deep_research.store.port import Claim, JournalRow
+from deep_research.store.store import Store
 from deep_research.value import Json, Value, canonical_json, json_of
 
 SomeValue = TypeVar("SomeValue", bound=Value)

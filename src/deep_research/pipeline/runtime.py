@@ -50,7 +50,8 @@ from deep_research.pipeline.watching import Work, watched
 from deep_research.readers import warm_up
 from deep_research.request import ResearchRequest
 from deep_research.store.lease import current_owner
-from deep_research.store.port import Claim, RunRow, Store
+from deep_research.store.port import Claim, RunRow
+from deep_research.store.store import Store
 from deep_research.value import Json, JsonObject, json_of
 
 _log = logging.getLogger(__name__)

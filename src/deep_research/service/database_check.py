@@ -4,14 +4,15 @@ import sqlite3
 from contextlib import closing
 from typing import NamedTuple
 
-from deep_research.database.port import Database, Session
-from deep_research.database.sqlite import SqliteFile, schema_number
+from deep_research.database.port import Session
+from deep_research.database.sqlite import schema_number
 from deep_research.errors import StoreCorrupt
 from deep_research.service.database import open_server_database
 from deep_research.service.run_queue import open_queue
 from deep_research.settings import Settings
 from deep_research.store.port import StoreSize
 from deep_research.wiring import open_database, open_store
+from deep_research.wiring.adapters import store_database
 
 _STORE, _SERVICE = "deep_research.store", "deep_research.service"
 # What only a database that hosts share has.
@@ -70,13 +71,8 @@ async def migrate_database(settings: Settings) -> None:
 
 async def check_database(settings: Settings, *, is_full: bool) -> DatabaseState:
     """Look at the database; raise where it cannot be reached or written, list what is damaged."""
-    database: Database = (
-        SqliteFile(settings.store_path, busy_timeout_s=settings.store_busy_timeout_s)
-        if settings.database_url is None
-        else open_database(settings)
-    )
+    database = store_database(settings)
     try:
-        place = database.read(lambda session: session.place)
         ahead_s = database.read(lambda session: session.clock_ahead_s())
         # Changes no row, but needs the rights to.
         database.write(lambda session: session.run("ask_to_stop", run="", now=""))
@@ -103,7 +99,7 @@ async def check_database(settings: Settings, *, is_full: bool) -> DatabaseState:
     if len(runs) < size.runs:
         damage.append(f"{size.runs - len(runs)} of {size.runs} runs cannot be read.")
     checked = len(documents) + len(blobs)
-    return DatabaseState(place, schema_numbers(settings), size, ahead_s, checked, tuple(damage))
+    return DatabaseState(database.place, schema_numbers(settings), size, ahead_s, checked, tuple(damage))
 
 
 def _all_ids(session: Session) -> tuple[list[str], list[str]]:

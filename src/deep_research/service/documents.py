@@ -41,7 +41,7 @@ from deep_research.service.indexing import Indexing
 from deep_research.service.uploaded import uploaded_files
 from deep_research.service.uploads import IncomingFile, IncomingFolder, Upload, UploadLimits
 from deep_research.settings import Settings
-from deep_research.store.port import Store
+from deep_research.store.store import Store
 from deep_research.value import Value, digest_of
 from deep_research.wiring.documents import corpus_of, index_place
 

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 from deep_research.errors import DeepResearchError, StoreCorrupt
 from deep_research.events import ENDED, LiveText, RunEvent
 from deep_research.settings import Settings
-from deep_research.store.port import Store
+from deep_research.store.store import Store
 
 _log = logging.getLogger(__name__)
 # What a channel keeps at most, in entries and in bytes.

@@ -22,7 +22,8 @@ from deep_research.request import ResearchRequest, Spend
 from deep_research.service.accounts import Limits, account_of
 from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.identity import LOCAL_USER, Identity
-from deep_research.store.port import RunRow, Store
+from deep_research.store.port import RunRow
+from deep_research.store.store import Store
 from deep_research.value import Value
 
 # `seen_at` of a reservation whose run is about to be written down.

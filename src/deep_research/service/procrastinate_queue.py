@@ -29,7 +29,7 @@ from deep_research.errors import StoreLocked
 from deep_research.events import LiveText, OnLive
 from deep_research.service.run_queue import Notice, OnNotice, Turns, is_held
 from deep_research.store.lease import current_owner
-from deep_research.store.port import Store
+from deep_research.store.store import Store
 
 _log = logging.getLogger(__name__)
 _TASK: Final = "run"

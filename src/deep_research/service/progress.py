@@ -17,7 +17,8 @@ from deep_research.request import BUDGET_KINDS, BudgetKind
 from deep_research.service.public_text import public_message
 from deep_research.service.sources import cited_numbers, kept_edition
 from deep_research.sources.address import canonical_address
-from deep_research.store.port import JournalRow, RunRow, Store
+from deep_research.store.port import JournalRow, RunRow
+from deep_research.store.store import Store
 from deep_research.value import JsonObject, Value
 
 # `stopped`: under way when the run was cancelled or interrupted.

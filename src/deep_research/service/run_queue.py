@@ -15,7 +15,8 @@ from typing import Literal, Protocol
 from deep_research.events import LiveText, OnLive
 from deep_research.settings import Settings
 from deep_research.store.lease import Owner, current_owner, holds_lease
-from deep_research.store.port import Store, UnfinishedRun
+from deep_research.store.port import UnfinishedRun
+from deep_research.store.store import Store
 from deep_research.value import Value
 
 # What a queue may tell without being asked: a run may be waiting, a run has new events, a run is to stop.

@@ -39,7 +39,8 @@ from deep_research.service.scheduler import Scheduler
 from deep_research.service.schedules import Schedules
 from deep_research.service.worker import Worker
 from deep_research.settings import Settings
-from deep_research.store.port import RunChoice, RunRow, Store
+from deep_research.store.port import RunChoice, RunRow
+from deep_research.store.store import Store
 from deep_research.value import Json, json_of
 from deep_research.verify.changes import Changes
 from deep_research.wiring import open_store

@@ -7,7 +7,8 @@ from deep_research.pipeline.result import edition_of
 from deep_research.report.edition import Edition
 from deep_research.service.public_text import sendable
 from deep_research.sources.document import Document, Place
-from deep_research.store.port import RunRow, Store
+from deep_research.store.port import RunRow
+from deep_research.store.store import Store
 from deep_research.value import Value
 
 

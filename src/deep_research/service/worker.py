@@ -19,7 +19,8 @@ from deep_research.runner import processor_from, settings_of
 from deep_research.service.feed import EventFeed, is_prose, set_within
 from deep_research.service.run_queue import Notice, RunQueue
 from deep_research.settings import Settings
-from deep_research.store.port import RunRow, Store
+from deep_research.store.port import RunRow
+from deep_research.store.store import Store
 
 _log = logging.getLogger(__name__)
 ProcessorOf = Callable[[RunRow, Settings], DeepResearchProcessor]

@@ -8,13 +8,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deep_research.database.port import Database
+from deep_research.database.sqlite import SqliteFile
 from deep_research.errors import ConfigurationError
 from deep_research.settings import Settings
 from deep_research.settings.types import S3
 from deep_research.store.blobs import BlobStorage, FolderBlobs
-from deep_research.store.port import Store
-from deep_research.store.sql_store import SqlStore
-from deep_research.store.sqlite import SqliteStore
+from deep_research.store.store import Store
 from deep_research.wiring.limits import shared_limits
 from deep_research.wiring.models import models_from, reasoner_from
 from deep_research.wiring.traces import observers_from
@@ -26,10 +26,14 @@ if TYPE_CHECKING:
 
 def open_store(settings: Settings) -> Store:
     """Return the store of all runs: on PostgreSQL where one is named, else in a file."""
-    blobs = _blob_storage(settings)
+    return Store(store_database(settings), blobs=_blob_storage(settings))
+
+
+def store_database(settings: Settings) -> Database:
+    """Return the tables of the store."""
     if settings.database_url is None:
-        return SqliteStore(settings.store_path, busy_timeout_s=settings.store_busy_timeout_s, blobs=blobs)
-    return SqlStore(open_database(settings), blobs=blobs)
+        return SqliteFile(settings.store_path, busy_timeout_s=settings.store_busy_timeout_s)
+    return open_database(settings)
 
 
 def _blob_storage(settings: Settings) -> BlobStorage | None:

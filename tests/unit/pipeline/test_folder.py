@@ -7,25 +7,26 @@ from pathlib import Path
 
 import pytest
 
+from deep_research.database.sqlite import SqliteFile
 from deep_research.errors import CannotWrite, RunTaken
 from deep_research.pipeline.folder import RunFolder, folder_of, report_copy_of
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim
-from deep_research.store.sqlite import SqliteStore
+from deep_research.store.store import Store
 from tests.support.store_samples import LEASE_S, start_run
 
 RUN = "a1b2c3d4"
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(tmp_path / "home" / "store.db")
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    store = Store(SqliteFile(tmp_path / "home" / "store.db"))
     yield store
     await store.close()
 
 
 @pytest.fixture
-async def claim(store: SqliteStore) -> Claim:
+async def claim(store: Store) -> Claim:
     return await start_run(store, RUN)
 
 

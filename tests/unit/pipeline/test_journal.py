@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from deep_research.database.sqlite import SqliteFile
 from deep_research.errors import BudgetExceeded, CallFailed, ModelError, NetworkError, RunInterrupted, RunTaken
 from deep_research.pipeline.budget import BudgetLedger
 from deep_research.pipeline.journal import Answer, Call, Journal, Trail, longest_chain_s, spent_so_far
 from deep_research.request import Budget, Spend
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim, JournalRow
-from deep_research.store.sqlite import SqliteStore
+from deep_research.store.store import Store
 from deep_research.testing import FakeClock
 from tests.support.store_samples import LEASE_S, start_run
 
@@ -22,18 +23,18 @@ NOTHING = Spend()
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(tmp_path / "store.db")
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    store = Store(SqliteFile(tmp_path / "store.db"))
     yield store
     await store.close()
 
 
 @pytest.fixture
-async def claim(store: SqliteStore) -> Claim:
+async def claim(store: Store) -> Claim:
     return await start_run(store, RUN)
 
 
-def _journal(store: SqliteStore, claim: Claim, *, spent: Spend = NOTHING, **limits: float) -> Journal:
+def _journal(store: Store, claim: Claim, *, spent: Spend = NOTHING, **limits: float) -> Journal:
     ledger = BudgetLedger(Budget.from_json(limits), spent, active_s=lambda: 0.0)
     return Journal(store=store, claim=claim, ledger=ledger, clock=FakeClock(), code_version="1")
 

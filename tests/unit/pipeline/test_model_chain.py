@@ -7,6 +7,7 @@ from typing import cast
 
 import pytest
 
+from deep_research.database.sqlite import SqliteFile
 from deep_research.errors import (
     BudgetExceeded,
     CallFailed,
@@ -26,7 +27,7 @@ from deep_research.pipeline.prompt_meter import PromptMeter
 from deep_research.pipeline.scope import Scope
 from deep_research.request import Budget, Spend
 from deep_research.store.port import Claim
-from deep_research.store.sqlite import SqliteStore
+from deep_research.store.store import Store
 from deep_research.testing import FakeClock
 from tests.support.store_samples import start_run
 
@@ -55,19 +56,19 @@ class Model:
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(tmp_path / "store.db")
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    store = Store(SqliteFile(tmp_path / "store.db"))
     yield store
     await store.close()
 
 
 @pytest.fixture
-async def claim(store: SqliteStore) -> Claim:
+async def claim(store: Store) -> Claim:
     return await start_run(store, RUN)
 
 
 def _chain(
-    store: SqliteStore,
+    store: Store,
     claim: Claim,
     models: Sequence[Model],
     *,

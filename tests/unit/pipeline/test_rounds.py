@@ -4,11 +4,12 @@ import asyncio
 import json
 from pathlib import Path
 
+from deep_research.database.sqlite import SqliteFile
 from deep_research.events import EventKind, RunEvent
 from deep_research.pipeline.folder import RunFolder
 from deep_research.pipeline.round_log import FILE, RoundLog, rounds_of
 from deep_research.store.port import Claim, NewEvent
-from deep_research.store.sqlite import SqliteStore
+from deep_research.store.store import Store
 from deep_research.value import JsonObject
 from tests.support.store_samples import START, start_run
 
@@ -89,7 +90,7 @@ def test_what_a_retry_tells_anew_replaces_what_was_told_before() -> None:
 
 
 async def test_sections_that_end_at_once_leave_every_round_in_the_file(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "store.db")
+    store = Store(SqliteFile(tmp_path / "store.db"))
     try:
         claim = await start_run(store)
         folder, log = RunFolder(tmp_path, store=store, claim=claim), RoundLog()
@@ -108,7 +109,7 @@ async def test_sections_that_end_at_once_leave_every_round_in_the_file(tmp_path:
         await store.close()
 
 
-async def _tell(store: SqliteStore, claim: Claim, section: int) -> None:
+async def _tell(store: Store, claim: Claim, section: int) -> None:
     new = [
         NewEvent(at=START, kind=kind, key=f"{kind}:{place}", data=data)
         for kind, place, data in told(section, 1, f"S{section}")

@@ -9,6 +9,7 @@ from typing import cast
 
 import pytest
 
+from deep_research.database.sqlite import SqliteFile
 from deep_research.errors import NetworkError, SourceBusy, SourceError
 from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.budget import BudgetLedger
@@ -24,7 +25,7 @@ from deep_research.search.registry import ENGINES, EngineSpec
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim, JournalRow
-from deep_research.store.sqlite import SqliteStore
+from deep_research.store.store import Store
 from tests.support.store_samples import LEASE_S, make_run
 from tests.support.waiting import until
 
@@ -60,7 +61,7 @@ class Engine:
 class SearchSetup:
     """A run over given engines, of which each search is a task of its own."""
 
-    def __init__(self, store: SqliteStore, folder: Path) -> None:
+    def __init__(self, store: Store, folder: Path) -> None:
         self.store = store
         self._folder = folder
         self._runs = 0
@@ -115,7 +116,7 @@ class SearchSetup:
 
 @pytest.fixture
 async def setup(tmp_path: Path) -> AsyncIterator[SearchSetup]:
-    store = SqliteStore(tmp_path / "store.db")
+    store = Store(SqliteFile(tmp_path / "store.db"))
     yield SearchSetup(store, tmp_path)
     await store.close()
 

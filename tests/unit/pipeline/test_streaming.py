@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from deep_research.database.sqlite import SqliteFile
 from deep_research.events import OnEvent, RunEvent, Text
 from deep_research.pipeline.streaming import Emitter, StreamingManager
-from deep_research.store.port import Claim, Store
-from deep_research.store.sqlite import SqliteStore
+from deep_research.store.port import Claim
+from deep_research.store.store import Store
 from deep_research.testing import FakeClock
 from tests.support.store_samples import start_run
 
@@ -17,14 +18,14 @@ RUN = "a1b2c3d4"
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(tmp_path / "store.db")
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    store = Store(SqliteFile(tmp_path / "store.db"))
     yield store
     await store.close()
 
 
 @pytest.fixture
-async def claim(store: SqliteStore) -> Claim:
+async def claim(store: Store) -> Claim:
     return await start_run(store, RUN)
 
 

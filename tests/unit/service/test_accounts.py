@@ -21,7 +21,8 @@ from deep_research.service.limits import UsageLimits
 from deep_research.service.passwords import Passwords
 from deep_research.settings import Settings
 from deep_research.store.lease import current_owner
-from deep_research.store.port import JournalRow, NewEvent, RunRow, Store
+from deep_research.store.port import JournalRow, NewEvent, RunRow
+from deep_research.store.store import Store
 from deep_research.wiring import open_store
 from tests.support.store_samples import make_run
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from deep_research.database.sqlite import SqliteFile
 from deep_research.events import LiveText, RunEvent
 from deep_research.service.feed import EventFeed, Heartbeat, Item, Missed, Written, frame_of
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim
-from deep_research.store.sqlite import SqliteStore
+from deep_research.store.store import Store
 from tests.support.store_samples import LEASE_S, make_event, make_run, make_status
 from tests.support.waiting import HANG_S, until
 
@@ -20,29 +21,29 @@ RUN = "a1b2c3d4"
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(tmp_path / "store.db")
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    store = Store(SqliteFile(tmp_path / "store.db"))
     await store.create_run(make_run(RUN))
     yield store
     await store.close()
 
 
 @pytest.fixture
-async def feed(store: SqliteStore) -> AsyncIterator[EventFeed]:
+async def feed(store: Store) -> AsyncIterator[EventFeed]:
     feed = EventFeed(store, poll_s=0.05)
     yield feed
     feed.close()
 
 
 @pytest.fixture
-async def claim(store: SqliteStore) -> Claim:
+async def claim(store: Store) -> Claim:
     return await store.claim(RUN, current_owner(), lease_s=LEASE_S)
 
 
 class Writer:
     """A run that tells what it does, to the store and to the feed of its process, if it has one."""
 
-    def __init__(self, store: SqliteStore, claim: Claim, feed: EventFeed | None) -> None:
+    def __init__(self, store: Store, claim: Claim, feed: EventFeed | None) -> None:
         self._store, self._claim, self._feed = store, claim, feed
 
     async def write(self, *keys: str) -> None:
@@ -260,9 +261,7 @@ def test_a_line_break_or_half_a_character_in_a_text_does_not_break_the_stream():
         assert b"\r" not in frame
 
 
-async def test_readers_at_the_same_place_are_handed_the_same_bytes(
-    store: SqliteStore, feed: EventFeed, claim: Claim
-) -> None:
+async def test_readers_at_the_same_place_are_handed_the_same_bytes(store: Store, feed: EventFeed, claim: Claim) -> None:
     writer = Writer(store, claim, feed)
 
     async def frames() -> list[bytes]:

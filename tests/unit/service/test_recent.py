@@ -1,15 +1,16 @@
 """What is kept of runs: nothing while somebody works on one, and nothing of what it was before."""
 
+from deep_research.database.sqlite import SqliteFile
 from deep_research.service.progress import RunProgress, read_progress
 from deep_research.service.recent import RecentRuns
 from deep_research.store.lease import current_owner
 from deep_research.store.port import RunRow
-from deep_research.store.sqlite import SqliteStore
+from deep_research.store.store import Store
 from tests.support.store_samples import LEASE_S, make_event, make_run, make_status, start_run
 
 
 async def test_a_run_at_rest_is_read_once_and_one_that_moves_each_time(tmp_path):
-    store, read = SqliteStore(tmp_path / "store.db"), list[str]()
+    store, read = Store(SqliteFile(tmp_path / "store.db")), list[str]()
 
     async def counted(row: RunRow) -> RunProgress:
         read.append(row.status)

@@ -14,7 +14,8 @@ from deep_research.events import LiveText
 from deep_research.service.run_queue import RunQueue, open_queue, read_figures
 from deep_research.settings import Settings
 from deep_research.store.lease import current_owner
-from deep_research.store.port import NewEvent, Store
+from deep_research.store.port import NewEvent
+from deep_research.store.store import Store
 from deep_research.wiring import open_store
 from tests.support.store_samples import LEASE_S, make_run, make_stranger
 from tests.support.waiting import HANG_S

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from deep_research.database.sqlite import SqliteFile
 from deep_research.errors import CannotWrite
 from deep_research.events import RunEvent
 from deep_research.pipeline.adapters import Adapters
@@ -20,7 +21,7 @@ from deep_research.service.worker import Worker
 from deep_research.settings import Settings
 from deep_research.store.lease import current_owner
 from deep_research.store.port import Claim, RunRow
-from deep_research.store.sqlite import SqliteStore
+from deep_research.store.store import Store
 from deep_research.testing import ActPrice
 from tests.support.reasoner import ScriptedReasoner
 from tests.support.store_samples import make_stranger
@@ -44,7 +45,7 @@ class Bench:
     def __post_init__(self) -> None:
         home, logs = self.folder / "home", self.folder / "logs"
         self.settings = Settings(home=home, logs=logs, depth="quick", charts=False, lease_s=LEASE_S)
-        self.store = SqliteStore(self.settings.store_path)
+        self.store = Store(SqliteFile(self.settings.store_path))
         self.worker = self.new_worker()
 
     def new_worker(self, *, at_once: int = 1, stop_s: float = 8.0) -> Worker:
@@ -227,7 +228,7 @@ async def test_runs_of_the_command_line_are_left_alone(bench):
 async def test_a_full_disk_loses_no_run(bench):
     full = True
 
-    class Full(SqliteStore):
+    class Full(Store):
         async def append_events(self, claim, events):
             if full:
                 raise CannotWrite("The disk is full.")

@@ -1,4 +1,9 @@
-"""The store port on a database that takes SQL: one transaction a method, in a thread of its own. Knows no dialect."""
+"""The store: runs, their journal and events, and everything that was read, in a database. Knows no dialect.
+
+Every method is one transaction, in a thread of the store's own. Methods that take a `Claim` write only while that claim
+is the run's newest, and raise `RunTaken` otherwise; they raise `RunCancelled` once a cancel was asked for, but for
+`finish` and for `record_call` of a call that has ended (its answer was paid for).
+"""
 
 import asyncio
 import logging
@@ -29,7 +34,7 @@ _MIN_OBJECT_BYTES = 8_192
 _DRAINING = "draining"
 
 
-class SqlStore:
+class Store:
     """All runs in one database; several processes may use it at once."""
 
     def __init__(
@@ -38,7 +43,6 @@ class SqlStore:
         *,
         blobs: BlobStorage | None = None,
         min_object_bytes: int = _MIN_OBJECT_BYTES,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """Keep content of that many bytes, compressed, and more in `blobs`, where that is given."""
         self._database = database
@@ -47,10 +51,10 @@ class SqlStore:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         self._writes = WriteQueue(database, self._thread)
         self._cache = rows.ReadCache(blobs)
-        self._clock = clock
         self._is_closed = False
 
     async def close(self) -> None:
+        """Release every connection."""
         if not self._is_closed:
             self._is_closed = True
             await asyncio.get_running_loop().run_in_executor(self._thread, self._database.close)
@@ -76,11 +80,13 @@ class SqlStore:
         return await self._writes.write(checked, in_own_transaction=in_own_transaction)
 
     def _now(self) -> str:
-        return rows.time_column(self._clock())
+        return rows.time_column(datetime.now(UTC))
 
     # Runs
 
     async def create_run(self, run: RunRow) -> None:
+        """Add a run with status `created`."""
+
         def work(session: Session) -> None:
             if session.run("add_run", **rows.run_columns(run)) == 0:
                 raise UsageError(f"There is a run {run.id} already.")
@@ -88,6 +94,7 @@ class SqlStore:
         await self._writes.write(work)
 
     async def get_run(self, run: str) -> RunRow:
+        """Return a run by its id or by four or more first characters that are no other run's; else `UnknownRun`."""
         return await self._read(lambda session: rows.find_run(session, run))
 
     async def list_runs(
@@ -97,16 +104,24 @@ class SqlStore:
         return await self._read(lambda session: rows.list_runs(session, limit=limit, status=status, choice=choice))
 
     async def list_unfinished(self) -> list[UnfinishedRun]:
+        """Return the runs of servers that should go on, the oldest first: not begun, cut off, or answered."""
         return await self._read(rows.list_unfinished)
 
     async def count_running(self) -> dict[str, int]:
+        """Return how many runs of each user of a server are being worked on."""
         found = await self._read(lambda session: session.all("count_running"))
         return {row["user"]: row["runs"] for row in found}
 
     async def count_takeovers(self) -> int:
+        """Return how often a run was taken over from a process that had not let go of it, over all runs."""
         return await self._read(lambda session: int(session.all("count_takeovers")[0]["takeovers"]))
 
     async def reopen_run(self, run: str, *, retry: bool) -> RunRow:
+        """Have a run that stopped go on (status `interrupted`), with `retry` by doing its failed steps again.
+
+        One that has not begun or is being worked on is left alone.
+        """
+
         def work(session: Session) -> RunRow:
             rows.lock_run(session, run)
             session.run("reopen_run", run=run, retry=retry, now=self._now())
@@ -115,17 +130,22 @@ class SqlStore:
         return await self._writes.write(work)
 
     async def is_draining(self) -> bool:
+        """Return whether workers are to take up no run."""
         row = await self._read(lambda session: session.one("get_switch", name=_DRAINING))
         return row is not None and bool(row["is_on"])
 
     async def set_draining(self, is_on: bool) -> None:
+        """Tell all workers whether to take up runs."""
         await self._writes.write(lambda session: session.run("set_switch", name=_DRAINING, is_on=is_on))
 
     async def count_by_status(self) -> dict[str, int]:
+        """Return how many runs have each status."""
         found = await self._read(lambda session: session.all("count_by_status"))
         return {row["status"]: row["runs"] for row in found}
 
     async def set_tags(self, run: str, tags: Sequence[str]) -> None:
+        """File a run under these words alone."""
+
         def work(session: Session) -> None:
             rows.run_row(session, run)
             session.run("set_tags", run=run, tags=rows.json_column(list(tags)))
@@ -133,9 +153,12 @@ class SqlStore:
         await self._writes.write(work)
 
     async def give_runs(self, *, before: str, after: str) -> None:
+        """Make all runs of one user those of another."""
         await self._writes.write(lambda session: session.run("give_runs", before=before, after=after))
 
     async def delete_run(self, run: str, claimant: Owner) -> None:
+        """Remove a run and all that nothing else names; `RunHeld` if it is being worked on."""
+
         def work(session: Session) -> list[str]:
             session.all("lock_content")
             asking = rows.in_shared_time(session, claimant)
@@ -149,6 +172,11 @@ class SqlStore:
             await self._delete_object(name)
 
     async def claim(self, run: str, owner: Owner, *, lease_s: float, seen_epoch: int | None = None) -> Claim:
+        """Raise the run's epoch, set it `running`, forget any cancel; `RunHeld` while a live owner has the lease.
+
+        `RunHeld` too where the run was claimed or cancelled since the epoch that was seen.
+        """
+
         def work(session: Session) -> Claim:
             asking = rows.in_shared_time(session, owner)
             before = rows.check_free(session, run, asking, lease_s=lease_s)
@@ -162,6 +190,8 @@ class SqlStore:
         return await self._writes.write(work)
 
     async def heartbeat(self, claim: Claim, owner: Owner, *, active_s: float) -> None:
+        """Renew the lease of a running run with the owner's fresh times, and add `active_s` to its active seconds."""
+
         def work(session: Session) -> None:
             fresh = rows.json_column(rows.in_shared_time(session, owner).to_json())
             session.run("renew_lease", run=claim.run, owner=fresh, active_s=active_s, now=self._now())
@@ -179,6 +209,7 @@ class SqlStore:
         error: JsonObject | None = None,
         pending: JsonObject | None = None,
     ) -> list[RunEvent]:
+        """Give the run its status and last active seconds, tell it, release the lease; return the event if new."""
         given = {"result": result, "error": error, "pending": pending}
         columns = {name: rows.optional_json_column(data) for name, data in given.items()}
 
@@ -189,6 +220,11 @@ class SqlStore:
         return await self._write_as(claim, work, even_if_cancelled=True)
 
     async def request_cancel(self, run: str, claimant: Owner, *, lease_s: float, event: NewEvent) -> RunRow:
+        """Cancel a run nobody holds at once and keep the event that tells it, or ask its owner to stop.
+
+        A run that is done or cancelled is left alone.
+        """
+
         def work(session: Session) -> RunRow:
             row = rows.read_run(rows.lock_run(session, run))
             if row.status in ("done", "cancelled"):
@@ -203,6 +239,8 @@ class SqlStore:
         return await self._writes.write(work)
 
     async def raise_attempt(self, claim: Claim) -> int:
+        """Count a retry of the whole run, supersede its failed and refused calls, and return the new attempt."""
+
         def work(session: Session) -> int:
             session.run("supersede_failures", run=claim.run)
             (row,) = session.all("raise_attempt", run=claim.run, now=self._now())
@@ -211,6 +249,7 @@ class SqlStore:
         return await self._write_as(claim, work)
 
     async def while_owner(self, claim: Claim, action: Callable[[], None]) -> None:
+        """Do something short outside the store (a rename) that must not happen once another process owns the run."""
         is_done = False
 
         def work(_: Session) -> None:
@@ -225,6 +264,8 @@ class SqlStore:
     # Answers of the user
 
     async def put_answer(self, run: str, scope: str, answer: Json) -> bool:
+        """Keep the answer to a waiting question; False if it has been answered before (the first answer stands)."""
+
         def work(session: Session) -> bool:
             rows.run_row(session, run)
             return session.run("add_answer", run=run, scope=scope, answer=rows.json_column(answer)) == 1
@@ -232,6 +273,7 @@ class SqlStore:
         return await self._writes.write(work)
 
     async def get_answers(self, run: str) -> dict[str, Json]:
+        """Return all answers by scope."""
         return await self._read(lambda session: rows.read_answers(session, run))
 
     # Journal
@@ -251,22 +293,27 @@ class SqlStore:
         )
 
     async def supersede_calls(self, claim: Claim, keys: Sequence[str]) -> None:
+        """Mark failed rows as tried again, so that the next call takes the next attempt."""
         await self._write_as(
             claim, lambda session: [session.run("supersede_call", run=claim.run, key=key) for key in keys]
         )
 
     async def list_calls(self, run: str) -> list[JournalRow]:
+        """Return the journal in the order in which the calls were started."""
         return await self._read(lambda session: rows.list_calls(session, run))
 
     # Events
 
     async def append_events(self, claim: Claim, events: Sequence[NewEvent]) -> list[RunEvent]:
+        """Number and keep the events whose key is new; return those."""
         return await self._write_as(claim, lambda session: rows.append_events(session, claim.run, events))
 
     async def read_events(self, run: str, *, after: int = 0, limit: int | None = None) -> list[RunEvent]:
+        """Return events with a sequence number above `after`."""
         return await self._read(lambda session: rows.read_events(session, run, after=after, limit=limit))
 
     async def last_seq(self, run: str) -> int:
+        """Return the sequence number of a run's newest event, 0 where it has none."""
         row = await self._read(lambda session: session.one("last_seq", run=run))
         return 0 if row is None else int(row["seq"])
 
@@ -285,6 +332,7 @@ class SqlStore:
         return packed.id
 
     async def get_blob(self, blob: str) -> bytes:
+        """Return kept bytes; `StoreCorrupt` if they are missing or damaged."""
         row = await self._read(lambda session: session.one("get_blob", blob=blob))
         return await asyncio.to_thread(rows.unpack, row, blob, self._blobs)
 
@@ -321,7 +369,10 @@ class SqlStore:
             _log.warning("%s is not needed any more and could not be deleted: %s", name, exc)
 
     async def put_document(self, claim: Claim, document: Document, *, address: str) -> None:
-        """Keep a document by its id; where the same text was kept before, that document stands."""
+        """Keep a document by its id, and that it stood at the address; the run refers to it from now on.
+
+        Where the same text was kept before, that document stands.
+        """
         if document.id != text_id(document.extractor, document.text):
             raise ValueError("a document's id must be the id of its text")
         text = await asyncio.to_thread(rows.pack, document.text.encode("utf-8", "surrogatepass"))
@@ -338,11 +389,13 @@ class SqlStore:
         await self._write_content(claim, text, work)
 
     async def get_document(self, document: str) -> Document:
+        """Return a document; `StoreCorrupt` if it is missing or damaged."""
         if known := self._cache.held(document):
             return known
         return await self._read(lambda session: self._cache.document(session, document))
 
     async def list_addresses(self, run: str) -> dict[str, str]:
+        """Return address → document id for everything the run read, in order of address."""
         return await self._read(lambda session: rows.list_addresses(session, run))
 
     async def put_evidence(self, claim: Claim, evidence: Sequence[Evidence]) -> None:
@@ -373,14 +426,22 @@ class SqlStore:
         await self._write_as(claim, work)
 
     async def get_evidence(self, run: str, ids: Sequence[str], *, section: str = "") -> list[Evidence]:
-        """Return the run's evidence in the order of the ids, each with its quote cut from its document."""
+        """Return the run's evidence in the order of the ids, each with its quote cut from its document.
+
+        Each with what it says for the section, else for the first. An id the run does not have is `StoreCorrupt`.
+        """
         return await self._read(
             lambda session: [self._cache.evidence(session, run, passage, section) for passage in ids]
         )
 
     async def size(self) -> StoreSize:
+        """Return how much the store holds."""
+
         def work(session: Session) -> StoreSize:
             (counts,) = session.all("measure")
             return StoreSize.model_validate({name: counts[name] for name in StoreSize.model_fields})
 
         return await self._read(work)
+
+
+OpenStore = Callable[[], Store]
