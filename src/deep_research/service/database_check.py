@@ -8,7 +8,7 @@ from deep_research.database.port import Database, Session
 from deep_research.database.sqlite import SqliteFile, schema_number
 from deep_research.errors import StoreCorrupt
 from deep_research.service.database import open_server_database
-from deep_research.service.run_queue import open_queue
+from deep_research.service.queues import open_queue
 from deep_research.settings import Settings
 from deep_research.store.port import StoreSize
 from deep_research.wiring import open_database, open_store
