@@ -28,7 +28,7 @@ from typing import Any
 from tests.support.environment import NO_CHARTS
 
 LOADED = (
-    *("deep_research.cli.research", "deep_research.cli.history", "deep_research.corpus.fetcher", "worlds"),
+    *("deep_research.cli.research", "deep_research.cli.history", "deep_research.wiring.documents", "worlds"),
     *("deep_research.readers.html", "deep_research.readers.docx", "deep_research.readers.pdf", "opencc"),
     *("deep_research.readers.pptx", "deep_research.readers.xlsx", "snowballstemmer", "typer._adapters"),
     *("deep_research.cli.serve", "deep_research.cli.worker", "deep_research.server.app", "uvicorn", "uvloop"),
