@@ -32,6 +32,10 @@ class Value(BaseModel):
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
 
+    def get(self, name: str, default: object = None) -> Any:
+        """Return a field, or the default where there is none of that name."""
+        return getattr(self, name, default)
+
     @classmethod
     def from_json(cls, data: object) -> Self:
         """Return the value that plain JSON data describes."""

@@ -9,7 +9,8 @@ import pytest
 
 from deep_research.corpus.catalogue import Catalogue
 from deep_research.corpus.folder import FolderCorpus
-from deep_research.corpus.index import IndexPlace, open_index
+from deep_research.corpus.index import IndexPlace
+from deep_research.corpus.opening import open_index
 from deep_research.corpus.rank import MAX_LOOKED_AT
 from deep_research.errors import SourceError
 

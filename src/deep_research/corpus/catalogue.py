@@ -5,7 +5,8 @@ from contextlib import closing
 from pathlib import Path
 
 from deep_research.corpus.files import folder_key
-from deep_research.corpus.index import IndexPlace, IndexSession, open_index
+from deep_research.corpus.index import IndexPlace, IndexSession
+from deep_research.corpus.opening import open_index
 from deep_research.corpus.port import Skipped
 from deep_research.corpus.refresh import remarks_of
 from deep_research.database.port import Row

@@ -12,7 +12,8 @@ from typing import TypeVar
 from deep_research.corpus.address import address_of
 from deep_research.corpus.documents import text_of
 from deep_research.corpus.files import folder_key
-from deep_research.corpus.index import IndexPlace, IndexSession, open_index
+from deep_research.corpus.index import IndexPlace, IndexSession
+from deep_research.corpus.opening import open_index
 from deep_research.corpus.port import Listed, OnProgress, PassageHit, Survey
 from deep_research.corpus.rank import MAX_LOOKED_AT, rank
 from deep_research.corpus.refresh import refresh

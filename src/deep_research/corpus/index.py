@@ -136,17 +136,6 @@ class Index:
 IndexPlace = Path | Callable[[], Database]
 
 
-def open_index(place: IndexPlace) -> Index:
-    """Return an index by its place."""
-    if isinstance(place, Path):
-        from deep_research.corpus.sqlite_index import IndexFile, SqliteIndexSession
-
-        return Index(IndexFile(place), SqliteIndexSession)
-    from deep_research.corpus.postgres_index import PostgresIndex
-
-    return PostgresIndex(place())
-
-
 @cache
 def maker() -> str:
     """Return what makes an index, by its versions: offsets and terms of another version must not be mixed in."""

@@ -8,11 +8,11 @@ from deep_research.database.port import Session
 from deep_research.database.sqlite import schema_number
 from deep_research.errors import StoreCorrupt
 from deep_research.service.database import open_server_database
-from deep_research.service.run_queue import open_queue
+from deep_research.service.queues import open_queue
 from deep_research.settings import Settings
 from deep_research.store.port import StoreSize
 from deep_research.wiring import open_database, open_store
-from deep_research.wiring.adapters import store_database
+from deep_research.wiring.stores import store_database
 
 _STORE, _SERVICE = "deep_research.store", "deep_research.service"
 # What only a database that hosts share has.

@@ -13,7 +13,6 @@ from itertools import count
 from typing import Literal, Protocol
 
 from deep_research.events import LiveText, OnLive
-from deep_research.settings import Settings
 from deep_research.store.lease import Owner, current_owner, holds_lease
 from deep_research.store.port import UnfinishedRun
 from deep_research.store.store import Store
@@ -63,15 +62,6 @@ class RunQueue(Protocol):
     async def close(self) -> None:
         """Release what is held."""
         ...
-
-
-def open_queue(settings: Settings, store: Store) -> RunQueue:
-    """Return the queue of these settings: in PostgreSQL where one is named, else the store itself."""
-    if settings.database_url is None:
-        return StoreQueue(store, lease_s=settings.lease_s)
-    from deep_research.service.procrastinate_queue import ProcrastinateQueue
-
-    return ProcrastinateQueue(settings.database_url.get_secret_value(), store, lease_s=settings.lease_s)
 
 
 @dataclass(eq=False)

@@ -7,10 +7,11 @@ first. Times that nobody was there for are made up for once, not each.
 import logging
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from deep_research.errors import DeepResearchError, NotFound
 from deep_research.events import ENDED
+from deep_research.export.contents import Contents
 from deep_research.in_thread import in_thread
 from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.identity import LOCAL_USER, Identity
@@ -18,18 +19,26 @@ from deep_research.service.new_run import NewRun
 from deep_research.service.notifications import TOLD, NotificationKind, add_notifications, notification_of
 from deep_research.service.public_text import public_message
 from deep_research.store.port import RunRow
+from deep_research.store.store import Store
 from deep_research.value import json_of
 from deep_research.verify.changes import Changes, compare_reports
-
-if TYPE_CHECKING:
-    from deep_research.service.service import ResearchService
 
 _log = logging.getLogger(__name__)
 SKIPPED = "skipped: the run before was still under way"
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
+class Researcher(Protocol):
+    """Makes runs and reads their reports, for one account at a time."""
+
+    store: Store
+
+    async def create(self, new: NewRun, who: Identity) -> RunRow: ...
+
+    async def update(self, run: str, who: Identity) -> RunRow: ...
+
+    async def changes(self, run: str, who: Identity) -> Changes: ...
+
+    async def contents(self, run: str, who: Identity) -> Contents: ...
 
 
 class Scheduler:
@@ -38,10 +47,10 @@ class Scheduler:
     def __init__(
         self,
         database: ServerDatabase,
-        researcher: "ResearchService",
+        researcher: Researcher,
         *,
         address: str,
-        now: Callable[[], datetime] = _now,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._database, self._researcher = database, researcher
         self._address, self._now = address, now

@@ -33,8 +33,8 @@ from deep_research.service.new_run import NewRun, request_for
 from deep_research.service.notifications import Notifier
 from deep_research.service.plans import PlanEdit, PlanView, edited_plan, plan_view, require_approval
 from deep_research.service.progress import RunProgress, read_progress
+from deep_research.service.queues import open_queue
 from deep_research.service.recent import RecentRuns
-from deep_research.service.run_queue import open_queue
 from deep_research.service.scheduler import Scheduler
 from deep_research.service.schedules import Schedules
 from deep_research.service.worker import Worker

@@ -12,7 +12,7 @@ from deep_research.corpus.stored import Files, files_in
 from deep_research.fetch.port import Fetched
 from deep_research.readers.registry import FORMATS
 from deep_research.settings import Settings
-from deep_research.wiring.adapters import open_database
+from deep_research.wiring.stores import open_database
 
 
 class FileFetcher:

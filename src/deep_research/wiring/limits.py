@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from deep_research.settings import Settings
+from deep_research.wiring.stores import open_database
 
 if TYPE_CHECKING:
     from deep_research.shared_limits.postgres import SharedLimits
@@ -16,7 +17,6 @@ def shared_limits(settings: Settings) -> "SharedLimits | None":
     if settings.database_url is None:
         return None
     from deep_research.shared_limits.postgres import SharedLimits
-    from deep_research.wiring.adapters import open_database
 
     url = settings.database_url.get_secret_value()
     if url not in _known:

@@ -9,8 +9,8 @@ from deep_research.messages.words import Words, words_in
 from deep_research.search.registry import ENGINES, EngineSpec
 from deep_research.settings import Settings, variable_of
 from deep_research.value import digest
-from deep_research.wiring.adapters import open_database
 from deep_research.wiring.limits import shared_limits
+from deep_research.wiring.stores import open_database
 
 if TYPE_CHECKING:
     from deep_research.cache.cache import Cache

@@ -14,7 +14,7 @@ import pytest
 
 from deep_research.corpus import index
 from deep_research.corpus.folder import FolderCorpus
-from deep_research.corpus.index import open_index
+from deep_research.corpus.opening import open_index
 from deep_research.corpus.refresh import refresh
 from deep_research.corpus.sqlite_index import IndexFile
 from deep_research.corpus.stored import FolderFiles

@@ -11,7 +11,8 @@ import pytest_asyncio
 from pydantic import SecretStr
 
 from deep_research.events import LiveText
-from deep_research.service.run_queue import RunQueue, open_queue, read_figures
+from deep_research.service.queues import open_queue
+from deep_research.service.run_queue import RunQueue, read_figures
 from deep_research.settings import Settings
 from deep_research.store.lease import current_owner
 from deep_research.store.port import NewEvent

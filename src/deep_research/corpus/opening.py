@@ -1,0 +1,14 @@
+"""An index by its place: in a file, or in a database that several hosts share."""
+
+from pathlib import Path
+
+from deep_research.corpus.index import Index, IndexPlace
+from deep_research.corpus.postgres_index import PostgresIndex
+from deep_research.corpus.sqlite_index import IndexFile, SqliteIndexSession
+
+
+def open_index(place: IndexPlace) -> Index:
+    """Return an index by its place."""
+    if isinstance(place, Path):
+        return Index(IndexFile(place), SqliteIndexSession)
+    return PostgresIndex(place())

@@ -1,0 +1,61 @@
+"""The store of all runs, and the tables of a package in the PostgreSQL that the settings name."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deep_research.database.port import Database
+from deep_research.database.sqlite import SqliteFile
+from deep_research.errors import ConfigurationError
+from deep_research.settings import Settings
+from deep_research.settings.types import S3
+from deep_research.store.blobs import BlobStorage, FolderBlobs
+from deep_research.store.store import Store
+
+if TYPE_CHECKING:
+    from deep_research.database.postgres import Isolation, PostgresDatabase
+
+
+def open_store(settings: Settings) -> Store:
+    """Return the store of all runs: on PostgreSQL where one is named, else in a file."""
+    return Store(store_database(settings), blobs=_blob_storage(settings))
+
+
+def store_database(settings: Settings) -> Database:
+    """Return the tables of the store."""
+    if settings.database_url is None:
+        return SqliteFile(settings.store_path, busy_timeout_s=settings.store_busy_timeout_s)
+    return open_database(settings)
+
+
+def _blob_storage(settings: Settings) -> BlobStorage | None:
+    """Return where large content lies outside the database, if it does."""
+    if not settings.blobs.startswith(S3):
+        return FolderBlobs(Path(settings.blobs)) if settings.blobs else None
+    try:
+        from deep_research.store.s3 import S3Blobs
+    except ImportError as exc:
+        raise ConfigurationError("Content in S3 needs an extra: pip install 'deep-research[s3]'") from exc
+    return S3Blobs(settings.blobs, endpoint=settings.blobs_endpoint)
+
+
+def open_database(
+    settings: Settings,
+    package: str = "deep_research.store",
+    *,
+    isolation: "Isolation" = "READ COMMITTED",
+    patience_s: float | None = None,
+) -> "PostgresDatabase":
+    """Return the tables of a package in the PostgreSQL that is named."""
+    try:
+        from deep_research.database.postgres import PostgresDatabase
+    except ImportError as exc:
+        raise ConfigurationError("PostgreSQL needs an extra: pip install 'deep-research[postgres]'") from exc
+    url = settings.database_url.get_secret_value() if settings.database_url else ""
+    return PostgresDatabase(
+        url,
+        package=package,
+        isolation=isolation,
+        busy_timeout_s=settings.store_busy_timeout_s,
+        patience_s=patience_s,
+        max_connections=settings.database_connections,
+    )
