@@ -5,8 +5,9 @@ import re
 from dataclasses import replace
 
 from benchmarks.world_calls import PLANTED_FIGURE, PLANTED_NAME
+from deep_research.llm.port import ModelRequest
 from deep_research.llm.tokens import tokens_at_most
-from tests.support.analyst import answer_over_the_wire
+from tests.support.analyst import answer_over_the_wire, report
 from tests.support.model_dialects import Answer, Asked
 
 # What models say now and then in place of data, or of prose with marks.
@@ -30,10 +31,11 @@ def answer(asked: Asked, act: str) -> Answer:
     return replace(said, text=text, tokens_out=tokens_at_most(text), piece_chars=max(1, -(-len(text) // _PIECES)))
 
 
-def _with_lies(text: str, _: str) -> str:
-    """Add a sentence whose figure the cited passage does not hold, one that cites what was never given, a
-    recommendation and a sum that nothing bears out, and a heading with a figure.
+def _with_lies(_: str, prompt: str) -> str:
+    """Tell all sentences of the passages, and add one whose figure the cited passage does not hold, one that cites what
+    was never given, a recommendation and a sum that nothing bears out, and a heading with a figure.
     """
+    text = report(ModelRequest(act="draft", role="task", prompt=prompt, max_tokens=1), sentences=None)
     first = f"{text.split('] ', 1)[0].split(']', 1)[0]}]"
     figures = list(_FIGURE.finditer(first.rpartition(" [")[0]))
     if not figures:
