@@ -165,9 +165,11 @@ class _Watched(StateMachine):
 
 def test_eight_rounds_end_by_iterations_and_what_a_section_carries_stays_bounded(tmp_path: Path) -> None:
     machine = _Watched()
-    recorded = ask(tmp_path, DeepWorld(ENGLISH.only("Costs"), pages=80, more=20), machine=machine)
+    few = DEEP.model_copy(update={"queries_first_iteration": 6, "queries_followup_iteration": 2})
+    world = DeepWorld(ENGLISH.only("Costs"), pages=80, hits_a_query=1, more=20)
+    recorded = ask(tmp_path, world, machine=machine, depth=few)
     assert recorded.stops() == {"Costs": [*[""] * 7, "iterations"]}
-    assert len(recorded.begun("search")) == 12 + 7 * 4
+    assert len(recorded.begun("search")) == 6 + 7 * 2
     room = 24
     found = sum(line["evidence"] for line in recorded.rounds)
     assert found > 2 * room
