@@ -7,16 +7,19 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import uvloop
+from argon2 import PasswordHasher
 from hypothesis import settings, strategies
 
 from deep_research.charts import drawing
 from deep_research.pipeline import context
 from deep_research.search import throttle
+from deep_research.service import passwords
 from tests.support.cpu import costly, cpu_s, note_cost
 from tests.support.environment import NO_CHARTS
 from tests.support.postgres import PostgresServer, postgres_server
@@ -32,6 +35,8 @@ LONG_TIMEOUT_S = 1_800
 CPU_BEFORE = pytest.StashKey[float]()
 # A chart that is late on a busy machine is no defect either.
 drawing._TIMEOUT_S = context._DRAWING_S = HANG_S
+# A password is hashed as it is everywhere, but not for a tenth of a second each time.
+passwords.PasswordHasher = partial(PasswordHasher, time_cost=1, memory_cost=1_024, parallelism=1)  # type: ignore[assignment,misc]  # it is only called
 
 # The store waits for the disk at every commit, and three workers wait for each other's. A killed process loses as much
 # in memory as on a disk, so that is where files stand; TMPDIR names another place.

@@ -163,13 +163,12 @@ class _Watched(StateMachine):
         return await super()._stage_reflect(state)
 
 
+@pytest.mark.long
 def test_eight_rounds_end_by_iterations_and_what_a_section_carries_stays_bounded(tmp_path: Path) -> None:
     machine = _Watched()
-    few = DEEP.model_copy(update={"queries_first_iteration": 6, "queries_followup_iteration": 2})
-    world = DeepWorld(ENGLISH.only("Costs"), pages=80, hits_a_query=1, more=20)
-    recorded = ask(tmp_path, world, machine=machine, depth=few)
+    recorded = ask(tmp_path, DeepWorld(ENGLISH.only("Costs"), pages=80, more=20), machine=machine)
     assert recorded.stops() == {"Costs": [*[""] * 7, "iterations"]}
-    assert len(recorded.begun("search")) == 6 + 7 * 2
+    assert len(recorded.begun("search")) == 12 + 7 * 4
     room = 24
     found = sum(line["evidence"] for line in recorded.rounds)
     assert found > 2 * room
