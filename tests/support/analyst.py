@@ -153,12 +153,12 @@ def retold(text: str) -> list[str]:
 
 def _report(request: ModelRequest) -> str:
     """Return a report: the first passages as its answer, the others under the planned sections in turn, each of them
-    by its first sentence, since checking a hundred is not what most tests are about.
+    by its first two sentences, since checking a hundred is not what most tests are about.
 
     The answer ends with what to do about it, which follows from its first passage.
     """
     passages = sources_of(request)
-    told = [" ".join(f"{each} [{label}]" for each in retold(text)[:1]) for label, text in passages.items()]
+    told = [" ".join(f"{each} [{label}]" for each in retold(text)[:2]) for label, text in passages.items()]
     titles = [line.removeprefix("- ") for line in _PLANNED.findall(request.text)[-1].splitlines()]
     count = max(1, len(told) // (len(titles) + 1))
     advice = _ADVICE["zh" if "Chinese" in request.prompt else "en"].format(label=next(iter(passages)))
