@@ -32,7 +32,7 @@ settings.register_profile("thorough", settings.get_profile("quick"), max_example
 settings.load_profile("quick")
 
 LONG_TIMEOUT_S = 1_800
-CPU_BEFORE = pytest.StashKey[float]()
+CPU_BEFORE, SHARED_CPU = pytest.StashKey[float](), pytest.StashKey[list[float]]()
 # A chart that is late on a busy machine is no defect either.
 drawing._TIMEOUT_S = context._DRAWING_S = HANG_S
 # A password is hashed as it is everywhere, but not for a tenth of a second each time.
@@ -109,9 +109,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what is left when the time is up: `.ci/run` says when it has to come to its end."""
+    item.config.stash[SHARED_CPU] = []
     item.stash[CPU_BEFORE] = cpu_s()
     if time.time() > float(os.environ.get("TEST_DEADLINE", "inf")):
         pytest.skip("no time was left for it")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, object, object]:
+    """Leave what several tests share out of the account of the first of them."""
+    before = cpu_s()
+    try:
+        return (yield)
+    finally:
+        if fixturedef.scope != "function" and (spent := request.config.stash.get(SHARED_CPU, None)) is not None:
+            spent.append(cpu_s() - before)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -119,7 +133,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     """Hold what `make test` runs to what a test may take of the processor."""
     report = yield
     if report.when == "teardown" and "not long" in item.config.option.markexpr:
-        note_cost(report, cpu_s() - item.stash[CPU_BEFORE], fails=bool(os.environ.get("CI")))
+        own_s = cpu_s() - item.stash[CPU_BEFORE] - sum(item.config.stash[SHARED_CPU])
+        note_cost(report, own_s, fails=bool(os.environ.get("CI")))
     return report
 
 
