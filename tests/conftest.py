@@ -36,7 +36,7 @@ CPU_BEFORE, SHARED_CPU = pytest.StashKey[float](), pytest.StashKey[list[float]](
 # A chart that is late on a busy machine is no defect either.
 drawing._TIMEOUT_S = context._DRAWING_S = HANG_S
 # A password is hashed as it is everywhere, but not for a tenth of a second each time.
-passwords.PasswordHasher = partial(PasswordHasher, time_cost=1, memory_cost=1_024, parallelism=1)  # type: ignore[assignment,misc]  # it is only called
+passwords.PasswordHasher = partial(PasswordHasher, time_cost=1, memory_cost=1_024, parallelism=1)  # type: ignore[assignment,attr-defined]  # it is only called
 
 # The store waits for the disk at every commit, and three workers wait for each other's. A killed process loses as much
 # in memory as on a disk, so that is where files stand; TMPDIR names another place.
@@ -133,7 +133,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     """Hold what `make test` runs to what a test may take of the processor."""
     report = yield
     if report.when == "teardown" and "not long" in item.config.option.markexpr:
-        own_s = cpu_s() - item.stash[CPU_BEFORE] - sum(item.config.stash[SHARED_CPU])
+        shared: list[float] = item.config.stash[SHARED_CPU]
+        own_s = cpu_s() - item.stash[CPU_BEFORE] - sum(shared)
         note_cost(report, own_s, fails=bool(os.environ.get("CI")))
     return report
 
