@@ -120,12 +120,13 @@ def pytest_fixture_setup(
     fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
 ) -> Generator[None, object, object]:
     """Leave what several tests share out of the account of the first of them."""
+    if fixturedef.scope == "function":
+        return (yield)
     before = cpu_s()
     try:
         return (yield)
     finally:
-        if fixturedef.scope != "function" and (spent := request.config.stash.get(SHARED_CPU, None)) is not None:
-            spent.append(cpu_s() - before)
+        request.config.stash[SHARED_CPU].append(cpu_s() - before)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,9 +1,11 @@
 """Limits on the CPU time of a test or of a stretch of it, which a busy machine does not use up."""
 
+import os
 import resource
 import signal
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 
 import pytest
@@ -16,9 +18,26 @@ _COST = "cpu_s"
 
 
 def cpu_s() -> float:
-    """Return what this process has used, and those of its children that have ended."""
+    """Return what this process and all its children have used, whether or not they have ended."""
     used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(each.ru_utime + each.ru_stime for each in used)
+    return sum(each.ru_utime + each.ru_stime for each in used) + sum(map(_used_by, _children_of(os.getpid())))
+
+
+def _used_by(pid: int) -> float:
+    """Return what a process, those of its children that have ended and those that have not have used."""
+    try:
+        ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]
+    except OSError:  # It has just ended, or this is no Linux.
+        return 0.0
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK") + sum(map(_used_by, _children_of(pid)))
+
+
+def _children_of(pid: int) -> list[int]:
+    found: list[int] = []
+    for threads in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            found += map(int, threads.read_text().split())
+    return found
 
 
 def note_cost(report: pytest.TestReport, spent_s: float, *, fails: bool) -> None:
