@@ -26,13 +26,15 @@ $(STAMP): pyproject.toml constraints.txt Makefile
 demo: $(STAMP) ## Run the demonstration
 	@$(BIN)/python examples/demo.py
 
-PYTEST = $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# Who is done takes over tests of others, so that no core waits for the largest file.
+DIST = -n auto --maxprocesses 4 --dist worksteal
+PYTEST = $(BIN)/python -m pytest $(DIST)
 
 test: $(STAMP) ## Run the tests on all cores (ARGS="-k name" chooses)
 	@$(PYTEST) -m "not long and not chaos" $(ARGS)
 
 test-shielded: $(STAMP) ## Run the tests that name a system program or a font as if there were none
-	@$(BIN)/python tools/shielded.py -n auto --maxprocesses 4 --dist loadfile -m "not long and not chaos" $(ARGS)
+	@$(BIN)/python tools/shielded.py $(DIST) -m "not long and not chaos" $(ARGS)
 
 test-long: $(STAMP) ## Run what takes longer: fuzzing, load, floors of quality
 	@$(PYTEST) -m "long or hypothesis" --hypothesis-profile thorough $(ARGS)

@@ -7,16 +7,19 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import uvloop
+from argon2 import PasswordHasher
 from hypothesis import settings, strategies
 
 from deep_research.charts import drawing
 from deep_research.pipeline import context
 from deep_research.search import throttle
+from deep_research.service import passwords
 from tests.support.cpu import costly, cpu_s, note_cost
 from tests.support.environment import NO_CHARTS
 from tests.support.postgres import PostgresServer, postgres_server
@@ -29,9 +32,11 @@ settings.register_profile("thorough", settings.get_profile("quick"), max_example
 settings.load_profile("quick")
 
 LONG_TIMEOUT_S = 1_800
-CPU_BEFORE = pytest.StashKey[float]()
+CPU_BEFORE, SHARED_CPU = pytest.StashKey[float](), pytest.StashKey[list[float]]()
 # A chart that is late on a busy machine is no defect either.
 drawing._TIMEOUT_S = context._DRAWING_S = HANG_S
+# A password is hashed as it is everywhere, but not for a tenth of a second each time.
+passwords.PasswordHasher = partial(PasswordHasher, time_cost=1, memory_cost=1_024, parallelism=1)  # type: ignore[assignment,attr-defined]  # it is only called
 
 # The store waits for the disk at every commit, and three workers wait for each other's. A killed process loses as much
 # in memory as on a disk, so that is where files stand; TMPDIR names another place.
@@ -104,9 +109,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what is left when the time is up: `.ci/run` says when it has to come to its end."""
+    item.config.stash[SHARED_CPU] = []
     item.stash[CPU_BEFORE] = cpu_s()
     if time.time() > float(os.environ.get("TEST_DEADLINE", "inf")):
         pytest.skip("no time was left for it")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, object, object]:
+    """Leave what several tests share out of the account of the first of them."""
+    if fixturedef.scope == "function":
+        return (yield)
+    before = cpu_s()
+    try:
+        return (yield)
+    finally:
+        request.config.stash[SHARED_CPU].append(cpu_s() - before)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -114,7 +134,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     """Hold what `make test` runs to what a test may take of the processor."""
     report = yield
     if report.when == "teardown" and "not long" in item.config.option.markexpr:
-        note_cost(report, cpu_s() - item.stash[CPU_BEFORE], fails=bool(os.environ.get("CI")))
+        shared: list[float] = item.config.stash[SHARED_CPU]
+        own_s = cpu_s() - item.stash[CPU_BEFORE] - sum(shared)
+        note_cost(report, own_s, fails=bool(os.environ.get("CI")))
     return report
 
 

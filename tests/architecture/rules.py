@@ -42,8 +42,8 @@ def environment_reads(root: Path, allowed: Iterable[str]) -> list[str]:
     return [
         f"{place}: {found}"
         for path, node in _nodes(root)
-        if str(path.relative_to(root)) not in set(allowed)
-        and (found := _os_name(node) & names)
+        if (found := _os_name(node) & names)
+        and str(path.relative_to(root)) not in set(allowed)
         and (place := f"{path.relative_to(root)}:{getattr(node, 'lineno', 0)}")
     ]
 
@@ -75,6 +75,7 @@ def prints(root: Path, allowed: str) -> list[str]:
         f"{path.relative_to(root)}:{node.lineno}"
         for path, node in _nodes(root)
         if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name | ast.Attribute)
         and ast.unparse(node.func) in ("print", "typer.echo")
         and str(path.relative_to(root)) != allowed
     ]

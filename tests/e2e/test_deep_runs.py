@@ -163,6 +163,7 @@ class _Watched(StateMachine):
         return await super()._stage_reflect(state)
 
 
+@pytest.mark.long
 def test_eight_rounds_end_by_iterations_and_what_a_section_carries_stays_bounded(tmp_path: Path) -> None:
     machine = _Watched()
     recorded = ask(tmp_path, DeepWorld(ENGLISH.only("Costs"), pages=80, more=20), machine=machine)

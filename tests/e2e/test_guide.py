@@ -5,7 +5,6 @@ import json
 import re
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from tests.e2e.harness import User
 from tests.support.analyst import act_of, answer_in_form
 from tests.support.longer import first_of
 from tests.support.loopback import LoopbackServer, Request, head_of
-from tests.support.waiting import HANG_S
 
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 CODE = re.compile(r"^```python\n(# (\w+)\.py.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -43,15 +41,7 @@ def user(tmp_path: Path) -> User:
 
 
 def _ask(user: User, module: str, question: str, *arguments: str, **extra: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "deep_research", "ask", question, "--wiring", f"{module}:build", *arguments],
-        cwd=user.folder,
-        env=user.environment(**extra),
-        capture_output=True,
-        text=True,
-        timeout=HANG_S,
-        check=False,
-    )
+    return user.run("ask", question, "--wiring", f"{module}:build", *arguments, **extra)
 
 
 def _passed(user: User) -> bool:

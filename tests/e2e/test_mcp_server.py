@@ -17,9 +17,9 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.e2e.harness import User
 from tests.support.accounts import Operator
-from tests.support.examples import few_documents
+from tests.support.examples import EXAMPLES, copy_index
 from tests.support.gated_model import GatedModel
-from tests.support.server import QUESTION, VAGUE, server_process, serving, settings_for
+from tests.support.server import QUESTION, VAGUE, all_documents, server_process, serving, settings_for
 from tests.support.waiting import HANG_S
 
 TOOLS = ["research", "research_status", "answer", "report", "cancel", "search", "fetch"]
@@ -31,7 +31,7 @@ def program(folder: Path, **env: str) -> StdioServerParameters:
     """Return how a client starts the server as a program."""
     given = {
         "DEEP_RESEARCH_LOGS": str(folder / "logs"),
-        "DEEP_RESEARCH_DOCS": str(few_documents()),
+        "DEEP_RESEARCH_DOCS": str(EXAMPLES),
         "DEEP_RESEARCH_STRATEGY": "local",
     }
     environment = User(folder, env=given | env).environment()
@@ -44,9 +44,10 @@ def program(folder: Path, **env: str) -> StdioServerParameters:
 def connect(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
     folder = tmp_path_factory.mktemp(request.param)
     if request.param == "stdio":
+        copy_index(folder / "home")
         yield lambda: Client(program(folder))
         return
-    with serving(settings_for(folder)) as server:
+    with serving(all_documents(folder)) as server:
         yield lambda: Client(f"{server.address}/mcp")
 
 

@@ -20,6 +20,7 @@ from deep_research.request import Budget, ResearchRequest
 from deep_research.testing import FakeClock
 from tests.e2e.harness import QUESTION, Lab, User, assert_emitted_once
 from tests.support.analyst import ScriptedAnalyst, answer_in_form
+from tests.support.longer import first_of
 from tests.support.world import with_long_pages, with_models
 
 GARBAGE = ("", "asdf qwer", '{"unexpected": true}', "<think>hmm", "我不知道")
@@ -166,7 +167,7 @@ class _Failing(ScriptedAnalyst):
         return await super().complete(request, on_delta=on_delta)
 
 
-@pytest.mark.parametrize("act", ["assess", "extract", "draft", "judge", "edit"])
+@pytest.mark.parametrize("act", first_of(["judge", "assess", "extract", "draft", "edit"]))
 def test_a_refused_key_stops_the_run_and_keeps_what_was_paid(tmp_path: Path, act: str) -> None:
     user = User(tmp_path)
     failing = _Failing(act, lambda: ModelRefused("The key of openai is not accepted; check OPENAI_API_KEY."))

@@ -18,7 +18,7 @@ from deep_research.messages.words import words_in
 from deep_research.server.openai import turns
 from tests.support.accounts import Operator
 from tests.support.gated_model import GatedModel
-from tests.support.server import QUESTION, VAGUE, Client, serving, settings_for
+from tests.support.server import QUESTION, VAGUE, Client, all_documents, serving, settings_for
 from tests.support.waiting import HANG_S, wait_until
 
 CHINESE = "哈尔登湾的热泵改造花了多少钱？"
@@ -27,7 +27,7 @@ MODEL = "deep-research"
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    with serving(settings_for(tmp_path_factory.mktemp("openai"))) as started:
+    with serving(all_documents(tmp_path_factory.mktemp("openai"))) as started:
         yield started
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from deep_research.export.formats import FORMATS
 from deep_research.server.app import create_app
-from tests.support.server import QUESTION, VAGUE, Client, serving, settings_for
+from tests.support.server import QUESTION, VAGUE, Client, all_documents, serving, settings_for
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def client(folder: Path) -> Iterator[Client]:
-    with serving(settings_for(folder)) as started:
+    with serving(all_documents(folder)) as started:
         yield started
 
 

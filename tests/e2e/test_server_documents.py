@@ -20,7 +20,7 @@ from deep_research.service.identity import Identity
 from deep_research.service.new_run import NewRun
 from deep_research.service.service import ResearchService
 from tests.support.hostile_files import samples
-from tests.support.server import QUESTION, VAGUE, Client, server_process, serving, settings_for
+from tests.support.server import QUESTION, VAGUE, Client, all_documents, server_process, serving, settings_for
 from tests.support.waiting import HANG_S, wait_until
 
 NOTES = b"The Halden plant cost 30 million euros in 2021. It produced 5 GWh of heat in its first year.\n"
@@ -44,7 +44,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def client(place: Path) -> Iterator[Client]:
     limits = {"upload_max_file_mb": 2, "upload_max_collection_mb": 5, "upload_max_files": 30}
-    with serving(settings_for(place, **limits)) as found:
+    with serving(all_documents(place, **limits)) as found:
         yield found
 
 

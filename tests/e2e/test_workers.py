@@ -201,6 +201,7 @@ def test_a_run_on_a_worker_is_cancelled_from_a_server(tmp_path: Path, database_u
 
 
 # Five processes are started one after the other.
+@pytest.mark.long
 def test_a_run_that_kills_its_workers_is_given_up_until_it_is_tried_again(tmp_path: Path, database_url: str) -> None:
     with site(tmp_path, database_url, DEEP_RESEARCH_WIRING="worlds:quick") as here:
         (run,) = here.ask(1)

@@ -236,6 +236,8 @@ def _become(descriptors: list[int], *, folder: str, env: dict[str, str], argumen
     os.environ.clear()
     os.environ.update(env)
     os.chdir(folder)
+    # As `python -m` does it.
+    sys.path.insert(0, folder)
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
     for descriptor in {each for each in descriptors if each > 2}:

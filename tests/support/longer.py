@@ -8,5 +8,5 @@ import pytest
 
 def first_of(cases: Iterable[Any]) -> list[Any]:
     """Return the cases of a test, marked `long` but for the first."""
-    first, *others = cases
-    return [first, *(pytest.param(case, marks=pytest.mark.long) for case in others)]
+    first, *others = (case if isinstance(case, tuple) else (case,) for case in cases)
+    return [pytest.param(*first), *(pytest.param(*case, marks=pytest.mark.long) for case in others)]

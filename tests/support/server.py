@@ -16,7 +16,7 @@ from deep_research.server.app import create_app
 from deep_research.server.listening import Server, address_of, bind
 from deep_research.settings import Settings
 from tests.e2e.harness import User
-from tests.support.examples import few_documents
+from tests.support.examples import EXAMPLES, copy_index, few_documents
 from tests.support.loopback import stop_accepting
 from tests.support.waiting import HANG_S, wait_until
 
@@ -69,6 +69,12 @@ class Client:
         shown = self.wait(self.ask(question, **given)["id"])
         assert shown["status"] == "done", shown
         return shown
+
+
+def all_documents(folder: Path, **changes: Any) -> Settings:
+    """Return the settings of a server that has indexed all example documents."""
+    copy_index(folder / "home")
+    return settings_for(folder, docs=EXAMPLES, **changes)
 
 
 def settings_for(folder: Path, **changes: Any) -> Settings:

@@ -18,6 +18,7 @@ from deep_research.errors import SourceError
 from deep_research.report.figure import DataRow
 from deep_research.sandbox.port import Execution
 from tests.support.charts import draw
+from tests.support.longer import first_of
 from tests.support.programs import FONTS, needs
 
 pytest.importorskip("matplotlib", reason="the extra `charts` is not installed")
@@ -46,7 +47,7 @@ def test_a_chart_shows_the_values_of_its_rows_and_no_others(chart_type: str) -> 
     assert ElementTree.fromstring(shown.svgs[0]).tag.endswith("svg")
 
 
-@pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
+@pytest.mark.parametrize("language", first_of(["zh-Hant", "en", "zh-Hans"]))
 @pytest.mark.parametrize("sample", [SAMPLE, pytest.param(f"{SAMPLE} 한국어", marks=needs(FONTS))])
 def test_chinese_japanese_and_korean_are_drawn_with_a_glyph_for_each_sign(language: str, sample: str) -> None:
     assert drawn(
@@ -100,7 +101,9 @@ def test_the_forms_of_the_language_come_first_then_those_of_the_others() -> None
     assert style.fonts("zh-Hant")[:2] == ["Noto Sans CJK TC", "Noto Sans CJK JP"]
 
 
-@pytest.mark.parametrize("title", ["From $5 to $7 (50% off)", r"\frac{1}{2} $x^2$", "a_b {c} #1 & <b>", "_hidden"])
+@pytest.mark.parametrize(
+    "title", first_of([r"\frac{1}{2} $x^2$", "From $5 to $7 (50% off)", "a_b {c} #1 & <b>", "_hidden"])
+)
 def test_texts_are_shown_and_never_parsed(title: str) -> None:
     given = rows([(title, 1), ("b", 2), ("c", 3)], title) + rows([("b", 2)], "_x")
     assert drawn(title=title, chart_type="bar", unit=title, rows=given).figures

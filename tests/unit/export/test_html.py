@@ -347,6 +347,7 @@ def test_no_text_changes_what_a_page_is_made_of(attack):
     assert not set(content.decode()) & set("\x00\x07\x1b\x9b\u202e\u2028")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not NAUGHTY.exists(), reason="the list of hostile texts is not here")
 def test_no_text_of_a_public_list_changes_what_a_page_is_made_of():
     own = edition()

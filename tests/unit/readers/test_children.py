@@ -15,6 +15,7 @@ from deep_research.readers import Reading, child, read
 from deep_research.readers.children import read_in_child
 from deep_research.readers.registry import FORMATS
 from tests.support.cpu import at_most_cpu_s
+from tests.support.longer import first_of
 from tests.support.waiting import HANG_S
 from tests.unit.readers.golden import SAMPLES
 from tests.unit.readers.hostile_files import hungry_pdf, slow_xlsx
@@ -141,7 +142,7 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize(("name", "raw"), LARGE.items(), ids=LARGE)
+@pytest.mark.parametrize(("name", "raw"), first_of(LARGE.items()), ids=LARGE)
 def test_a_large_text_takes_no_more_than_its_limit_and_nearly_nothing_of_this_process(
     name: str, raw: bytes, monkeypatch: pytest.MonkeyPatch
 ):

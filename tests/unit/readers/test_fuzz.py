@@ -13,6 +13,7 @@ from tests.support.hostile_files import KINDS
 EACH_PAIR_ONCE = len(FORMATS) * len(KINDS)
 
 
+@pytest.mark.long
 def test_spoiled_files_are_read_or_refused():
     outcomes = run(seed=1, first=0, count=2 * EACH_PAIR_ONCE)
     assert {(one.format, one.kind) for one in outcomes} == {(name, kind) for name in FORMATS for kind in KINDS}
