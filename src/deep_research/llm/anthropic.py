@@ -1,7 +1,6 @@
 """Anthropic's Claude, through its own protocol of messages."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from deep_research.llm.port import ModelRequest, StopReason
@@ -106,16 +105,14 @@ class AnthropicVendor:
             written=report.get("output_tokens"),
         )
 
-    def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
+    def fault(self, message: Message) -> Fault | None:
         error = message.get("error")
         if not error:
             return None
         detail = object_of(error)
         kind = str(detail.get("type"))
-        if status is None:
-            status = status_of(_STATUS_OF.get(kind))
         is_broke = kind == "billing_error" or str(detail.get("message")).startswith(_NO_CREDIT)
-        return Fault(status, headers, remedy="credit" if is_broke else None)
+        return Fault(status_of(_STATUS_OF.get(kind)), remedy="credit" if is_broke else None)
 
 
 def _stop(message: Message) -> StopReason | None:

@@ -1,7 +1,6 @@
 """Google's Gemini, through its own protocol."""
 
 import json
-from collections.abc import Mapping
 from urllib.parse import quote
 
 from deep_research.llm.port import ModelRequest, StopReason
@@ -79,7 +78,7 @@ class GeminiVendor:
             written=number_of(report.get("candidatesTokenCount")) + number_of(report.get("thoughtsTokenCount")),
         )
 
-    def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
+    def fault(self, message: Message) -> Fault | None:
         error = message.get("error")
         if not error:
             return None
@@ -88,10 +87,9 @@ class GeminiVendor:
         parts = [part for part in details if isinstance(part, dict)] if isinstance(details, list) else []
         remedies = [_REMEDIES.get(str(part.get("reason"))) for part in parts]
         return Fault(
-            status_of(detail.get("code")) if status is None else status,
-            headers,
-            _retry_delay_s(parts),
-            next(filter(None, remedies), None),
+            status_of(detail.get("code")),
+            retry_after_s=_retry_delay_s(parts),
+            remedy=next(filter(None, remedies), None),
         )
 
 

@@ -1,7 +1,6 @@
 """Ollama, through its own protocol, which alone can set the window of the model."""
 
 import json
-from collections.abc import Mapping
 
 from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage
@@ -54,6 +53,6 @@ class OllamaVendor:
         """Return what was used; a prompt that the server still had is not counted."""
         return Usage.of(read=message.get("prompt_eval_count"), written=message.get("eval_count"))
 
-    def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
+    def fault(self, message: Message) -> Fault | None:
         """Return the error that a line reports; it has words and no code."""
-        return Fault(500 if status is None else status, headers) if message.get("error") else None
+        return Fault(500) if message.get("error") else None

@@ -1,6 +1,5 @@
 """OpenAI and all who speak its protocol of chat completions: DeepSeek, Qwen, OpenRouter, vLLM, LM Studio, llama.cpp."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from deep_research.llm.port import ModelRequest, StopReason
@@ -97,7 +96,7 @@ class OpenaiVendor:
         cached = details.get("cached_tokens") if isinstance(details, dict) else report.get("prompt_cache_hit_tokens")
         return Usage.of(read=report.get("prompt_tokens"), cached=cached, written=report.get("completion_tokens"))
 
-    def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
+    def fault(self, message: Message) -> Fault | None:
         """Return the error that an object holds, beside its choices or in one of them."""
         choice = _choice(message)
         error = message.get("error") or choice.get("error")
@@ -107,11 +106,10 @@ class OpenaiVendor:
             return Fault(500) if choice.get("finish_reason") == "error" else None
         detail = object_of(error)
         names = [str(detail.get(field)) for field in ("code", "type")]
-        if status is None:
-            by_name = [_STATUS_OF.get(name) for name in names]
-            status = status_of(detail.get("status_code"), detail.get("code"), *by_name)
+        by_name = [_STATUS_OF.get(name) for name in names]
+        status = status_of(detail.get("status_code"), detail.get("code"), *by_name)
         remedies = [_REMEDIES.get(name) for name in names if (self._endpoint.provider.name, name) not in _PASSES_AT]
-        return Fault(status, headers, remedy=next(filter(None, remedies), None))
+        return Fault(status, remedy=next(filter(None, remedies), None))
 
 
 def _choice(message: Message) -> Message:

@@ -92,8 +92,8 @@ class Vendor(Protocol):
     def usage(self, message: Message) -> Usage | None:
         """Return what an object reports as used so far."""
 
-    def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
-        """Return the error that an object reports, None where it reports none; `status` is None in mid-answer."""
+    def fault(self, message: Message) -> Fault | None:
+        """Return the error that an object reports, None where it reports none; `status` is for one in mid-answer."""
 
 
 def first_message(request: ModelRequest) -> str:

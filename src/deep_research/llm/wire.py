@@ -78,8 +78,8 @@ class Wire:
                         # A refused call may have used something all the same.
                         if usage := vendor.usage(report):
                             yield Piece(usage=usage)
-                        status, headers = response.status_code, dict(response.headers)
-                        raise CallBroken(vendor.fault(report, status, headers) or Fault(status, headers))
+                        fault = vendor.fault(report) or Fault()
+                        raise CallBroken(fault._replace(status=response.status_code, headers=dict(response.headers)))
                     if response.headers.get("content-encoding", "identity") != "identity":
                         raise CallBroken(Fault(flaw="malformed"))
                     chunks, most = response.aiter_raw(), self._max_answer_bytes
@@ -109,7 +109,7 @@ async def pieces_in(
             is_over = True
             if is_answered:
                 yield Piece(stop="stop")
-        elif fault := vendor.fault(message, None, {}):
+        elif fault := vendor.fault(message):
             if usage := vendor.usage(message):
                 yield Piece(usage=usage)
             raise CallBroken(fault)

@@ -20,7 +20,7 @@ from deep_research.search.cleaning import MAX_DELIVERED_CHARS, delivered_text, i
 from deep_research.search.registry import EngineSpec
 from deep_research.sources.address import canonical_address
 from deep_research.sources.hit import Delivered, DeliveredKind, Hit, SearchQuery
-from deep_research.value import Json, JsonObject
+from deep_research.value import Json, JsonObject, value_at
 
 # Tavily and Brave take no longer queries, and no engine finds more with more words.
 _MAX_QUERY_CHARS = 400
@@ -215,13 +215,6 @@ def results_in(items: Sequence[Json], *names: str) -> list[Found]:
 def is_short(count: int, size: int) -> bool:
     """Return whether a page is so short that there is no other; services leave single results out of full pages too."""
     return 2 * count < size
-
-
-def value_at(data: Json, *path: str) -> Json:
-    """Return what stands at a path of an answer, None where there is nothing."""
-    for name in path:
-        data = data.get(name) if isinstance(data, dict) else None
-    return data
 
 
 def first_address(*places: Json) -> Json:

@@ -120,7 +120,7 @@ def open_engine(spec: EngineSpec, settings: Settings) -> "ServiceEngine":
         return ThrottledEngine(connect_server(server, timeout_s=timeout_s, contact=contact), throttle)
     model = model_of(spec, settings)
     engine = connect(
-        spec, address=address, key=key, timeout_s=timeout_s, model=model, contact=contact, pace=throttle.limiter.acquire
+        spec, address=address, key=key, timeout_s=timeout_s, model=model, contact=contact, pace=throttle.acquire
     )
     return ThrottledEngine(engine, throttle)
 

@@ -123,7 +123,7 @@ async def test_further_pages_wait_for_turns_of_their_own():
     page = {"items": [{"html_url": f"https://example.org/{number}"} for number in range(99)] + [{"html_url": ""}]}
     with SearchServer(Answer(page)) as server:
         spec = ENGINES["github"]
-        engine = ThrottledEngine(connect(spec, address=server.address, pace=throttle.limiter.acquire), throttle)
+        engine = ThrottledEngine(connect(spec, address=server.address, pace=throttle.acquire), throttle)
         assert len(await engine.search(QUERY, limit=100)) == 99
         await engine.close()
     assert sum(waits) == 3.0
