@@ -7,7 +7,7 @@ from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage, number_of
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import ANSWER_NAME, plain_schema
-from deep_research.llm.vendor import Fault, Framing, Message, ModelEndpoint, Piece, object_of, status_of, turns_of
+from deep_research.llm.vendor import Fault, Message, ModelEndpoint, Piece, Vendor, object_of, status_of, turns_of
 
 _API_VERSION = "2026-10-21"
 _STOPS: dict[str, StopReason] = {
@@ -35,15 +35,14 @@ _MARKED_BLOCKS = 3
 _MARK = {"cache_control": {"type": "ephemeral"}}
 
 
-class AnthropicVendor:
+class AnthropicVendor(Vendor):
     """Speaks Anthropic's messages."""
 
-    framing: Framing = "events"
+    path = "/v1/messages"
 
     def __init__(self, endpoint: ModelEndpoint) -> None:
-        self._endpoint = endpoint
-        self.address = f"{endpoint.address}/v1/messages"
-        self.headers = {"Authorization": f"Bearer {endpoint.key}", "anthropic-version": _API_VERSION}
+        super().__init__(endpoint)
+        self.headers["anthropic-version"] = _API_VERSION
 
     def body(self, request: ModelRequest, way: AnswerWay) -> Message:
         """Return what the model reads, with marks for its cache where the parts end that come again."""

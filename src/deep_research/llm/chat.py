@@ -19,7 +19,7 @@ from deep_research.llm.registry import AnswerWay, ModelName
 from deep_research.llm.structured import remember_way, ways_of
 from deep_research.llm.tokens import TOKENS_PER_MESSAGE, tokens_at_most
 from deep_research.llm.vendor import Fault, ModelEndpoint, Vendor
-from deep_research.llm.wire import MAX_ANSWER_BYTES, CallBroken, Wire
+from deep_research.llm.wire import MAX_ANSWER_BYTES, CallBroken, ask, new_client
 from deep_research.net.per_loop import PerLoop
 from deep_research.net.slots import slot
 from deep_research.request import Spend
@@ -52,12 +52,13 @@ class VendorChat:
     def __init__(self, vendor: Vendor, endpoint: ModelEndpoint, *, price: Price | None, limits: Limits) -> None:
         self._endpoint = endpoint
         self._limits = limits
-        self._connections = PerLoop(Wire(vendor, endpoint.address, max_answer_bytes=limits.max_answer_bytes).open)
+        self._vendor = vendor
+        self._clients = PerLoop(lambda: new_client(vendor, endpoint.address))
         self.price = price
 
     async def close(self) -> None:
         """Close the connections of this event loop; a later call opens new ones."""
-        await self._connections.aclose()
+        await self._clients.aclose()
 
     @property
     def name(self) -> str:
@@ -105,19 +106,18 @@ class VendorChat:
         clock, limits = asyncio.get_running_loop().time, self._limits
         deadline = clock() + limits.timeout_s
         try:
-            async with (
-                asyncio.timeout_at(deadline) as alarm,
-                aclosing((await self._connections.get())(request, way)) as pieces,
-            ):
-                async for piece in pieces:
-                    _report(answer.take(piece), on_delta)
-                    # Only from here on: a local model may read for minutes before its first word.
-                    silence_s = _AFTERWARDS_S if answer.stop else limits.idle_timeout_s
-                    alarm.reschedule(min(deadline, clock() + silence_s))
-                    if answer.is_too_large:
-                        raise CallBroken(Fault(flaw="too_large"))
-                    if answer.is_enough:
-                        break
+            async with asyncio.timeout_at(deadline) as alarm:
+                client, most = await self._clients.get(), limits.max_answer_bytes
+                async with aclosing(ask(client, self._vendor, request, way, max_answer_bytes=most)) as pieces:
+                    async for piece in pieces:
+                        _report(answer.take(piece), on_delta)
+                        # Only from here on: a local model may read for minutes before its first word.
+                        silence_s = _AFTERWARDS_S if answer.stop else limits.idle_timeout_s
+                        alarm.reschedule(min(deadline, clock() + silence_s))
+                        if answer.is_too_large:
+                            raise CallBroken(Fault(flaw="too_large"))
+                        if answer.is_enough:
+                            break
         # What goes wrong after its end, an answer does not need.
         except TimeoutError:
             if not answer.stop:

@@ -9,11 +9,11 @@ from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import plain_schema
 from deep_research.llm.vendor import (
     Fault,
-    Framing,
     Message,
     ModelEndpoint,
     Piece,
     Remedy,
+    Vendor,
     first_message,
     object_of,
     status_of,
@@ -26,13 +26,11 @@ _STOPS: dict[str, StopReason] = {"MAX_TOKENS": "length", **dict.fromkeys(_REFUSA
 _REMEDIES: dict[str, Remedy] = {"API_KEY_INVALID": "key", "BILLING_DISABLED": "credit"}
 
 
-class GeminiVendor:
+class GeminiVendor(Vendor):
     """Speaks Gemini's generateContent."""
 
-    framing: Framing = "events"
-
     def __init__(self, endpoint: ModelEndpoint) -> None:
-        self._endpoint = endpoint
+        super().__init__(endpoint)
         model = quote(endpoint.model.removeprefix("models/"), safe="")
         self.address = f"{endpoint.address}/v1beta/models/{model}:streamGenerateContent?alt=sse"
         self.headers = {"x-goog-api-key": endpoint.key}

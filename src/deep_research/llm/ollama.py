@@ -6,18 +6,14 @@ from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import plain_schema
-from deep_research.llm.vendor import Fault, Framing, Message, ModelEndpoint, Piece, chat_messages
+from deep_research.llm.vendor import Fault, Message, Piece, Vendor, chat_messages
 
 
-class OllamaVendor:
+class OllamaVendor(Vendor):
     """Speaks Ollama's /api/chat; thoughts are kept and not asked for: a model that cannot think would refuse."""
 
-    framing: Framing = "lines"
-
-    def __init__(self, endpoint: ModelEndpoint) -> None:
-        self._endpoint = endpoint
-        self.address = f"{endpoint.address}/api/chat"
-        self.headers = endpoint.bearer_headers
+    path = "/api/chat"
+    framing = "lines"
 
     def body(self, request: ModelRequest, way: AnswerWay) -> Message:
         room = self._endpoint.reasoning_room

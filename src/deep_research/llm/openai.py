@@ -8,11 +8,10 @@ from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import ANSWER_NAME, plain_schema
 from deep_research.llm.vendor import (
     Fault,
-    Framing,
     Message,
-    ModelEndpoint,
     Piece,
     Remedy,
+    Vendor,
     chat_messages,
     object_of,
     status_of,
@@ -43,15 +42,10 @@ _STATUS_OF = {
 }
 
 
-class OpenaiVendor:
+class OpenaiVendor(Vendor):
     """Speaks chat completions."""
 
-    framing: Framing = "events"
-
-    def __init__(self, endpoint: ModelEndpoint) -> None:
-        self._endpoint = endpoint
-        self.address = f"{endpoint.address}/chat/completions"
-        self.headers = endpoint.bearer_headers
+    path = "/chat/completions"
 
     def body(self, request: ModelRequest, way: AnswerWay) -> Message:
         endpoint = self._endpoint

@@ -5,7 +5,6 @@ An address that came from a page or a search result never goes through here; `ne
 
 import copy
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from socket import gaierror
@@ -216,11 +215,10 @@ def _given(values: Mapping[str, T]) -> dict[str, T]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-async def _client(stack: AsyncExitStack) -> httpx2.AsyncClient:
+def _client() -> httpx2.AsyncClient:
     # Who was here before is nothing that a service needs to know.
     no_cookies = CookieJar(policy=DefaultCookiePolicy(allowed_domains=[]))
-    client = httpx2.AsyncClient(follow_redirects=False, verify=trusted_authorities(), cookies=no_cookies)
-    return await stack.enter_async_context(client)
+    return httpx2.AsyncClient(follow_redirects=False, verify=trusted_authorities(), cookies=no_cookies)
 
 
 def _is_unknown(error: BaseException | None) -> bool:
