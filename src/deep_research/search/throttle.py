@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from deep_research.errors import ChallengeShown, NetworkError, SourceBusy, TimedOut, Unreachable
 from deep_research.search.circuit_breaker import CircuitBreaker
-from deep_research.search.port import ServiceEngine
 from deep_research.search.rate_limiter import MAX_QUEUE_S, RateLimit, RateLimiter
 from deep_research.search.registry import EngineSpec
-from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.value import digest
 
 if TYPE_CHECKING:
@@ -88,23 +86,3 @@ def throttle_of(
 def _throttle(service: str, address: str, limit: RateLimit | None, shared: "SharedLimits | None") -> Throttle:
     # An address may hold a key.
     return Throttle(service, limit, shared=shared, key=digest("search", service, address))
-
-
-class ThrottledEngine:
-    """An engine behind its service's throttle."""
-
-    def __init__(self, engine: ServiceEngine, throttle: Throttle) -> None:
-        self._engine = engine
-        self._throttle = throttle
-        self.name = engine.name
-        # With the wait for its turn.
-        self.timeout_s = engine.timeout_s + MAX_QUEUE_S
-
-    async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
-        """Return the engine's hits, or raise what its last try raised; `SourceBusy` where it is not asked at all."""
-        return await self._throttle.call(
-            lambda: self._engine.search(query, limit=limit), timeout_s=self._engine.timeout_s
-        )
-
-    async def close(self) -> None:
-        await self._engine.close()
