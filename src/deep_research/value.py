@@ -56,6 +56,13 @@ def json_of(text: bytes | str) -> Json:
     return data
 
 
+def value_at(data: Json, *path: str) -> Json:
+    """Return what stands at a path of nested objects, None where there is nothing."""
+    for name in path:
+        data = data.get(name) if isinstance(data, dict) else None
+    return data
+
+
 def digest(*parts: object) -> str:
     """Return the SHA-256 of the canonical JSON of the parts."""
     return digest_of(canonical_json(parts))

@@ -7,10 +7,10 @@ import urllib.request
 
 import pytest
 
-from deep_research.llm import in_flight
 from deep_research.llm.chat import Limits, connect
 from deep_research.llm.port import ModelRequest
 from deep_research.llm.registry import PROVIDERS, model_named
+from deep_research.net.slots import slot
 from tests.support.model_dialects import Answer, Asked
 from tests.support.model_server import ModelServer
 
@@ -59,7 +59,7 @@ async def test_waiting_for_a_slot_does_not_count_against_the_time_limit(monkeypa
     clock = loop.time
     with ModelServer(Answer(text="fine")) as server:
         model = model_at(server, Limits(timeout_s=60, calls_in_flight=1))
-        async with in_flight.slot(server.address_of("openai-compatible"), 1):
+        async with slot(server.address_of("openai-compatible"), 1):
             call = asyncio.ensure_future(model.complete(REQUEST))
             await asyncio.sleep(0.1)
             monkeypatch.setattr(loop, "time", lambda: clock() + 3_600)

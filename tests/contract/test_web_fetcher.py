@@ -9,7 +9,8 @@ from deep_research.errors import AddressRefused, NetworkError, SourceBusy, Sourc
 from deep_research.fetch.politeness import Politeness
 from deep_research.fetch.port import Validators
 from deep_research.fetch.web import WebFetcher
-from deep_research.net.client import BeforeHop, Response
+from deep_research.net.client import BeforeHop, GuardedClient, Response
+from deep_research.net.guard import Guard
 from deep_research.readers import read
 from tests.support.web_faults import reset
 from tests.unit.fetch.wall_pages import ARTICLES, WALLS
@@ -258,10 +259,11 @@ async def test_at_most_two_pages_of_a_host_are_fetched_at_once():
 # Pages that are a frame around their text
 
 
-class Answers:
+class Answers(GuardedClient):
     """A client that knows a few addresses, and notes which it was asked for."""
 
     def __init__(self, pages: Mapping[str, tuple[int, bytes]]) -> None:
+        super().__init__(Guard())
         self.pages = pages
         self.asked: list[str] = []
 

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 from deep_research.errors import CallFailed, NetworkError, SourceError
 from deep_research.fetch.devtools import MAX_MESSAGE_BYTES, Devtools
-from deep_research.fetch.robots import Client
 from deep_research.net.body import too_large
+from deep_research.net.client import GuardedClient
 from deep_research.value import Json, JsonObject
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -75,7 +75,7 @@ def find_chromium() -> str | None:
 class ChromiumRenderer:
     """Runs a page's scripts in a browser that sees the web only through our client; one page at a time."""
 
-    def __init__(self, client: Client, executable: str, *, timeout_s: float = 30.0) -> None:
+    def __init__(self, client: GuardedClient, executable: str, *, timeout_s: float = 30.0) -> None:
         self._client = client
         self._executable = executable
         self._timeout_s = timeout_s
@@ -115,7 +115,7 @@ class ChromiumRenderer:
 class _Visit:
     """One page in one browser."""
 
-    def __init__(self, client: Client, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, client: GuardedClient, process: asyncio.subprocess.Process) -> None:
         if process.stdin is None or process.stdout is None:
             raise SourceError("The browser could not be started.")
         self._client = client

@@ -19,35 +19,28 @@ class _Host:
     pacing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
+@dataclass(eq=False)
 class Politeness:
     """Limits requests host by host; one object serves all tasks of an event loop."""
 
-    def __init__(
-        self,
-        *,
-        per_host: int = IN_FLIGHT_PER_HOST,
-        gap_s: float = GAP_S,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self._per_host = per_host
-        self._gap_s = gap_s
-        self._clock = clock
-        self._sleep = sleep
-        self._hosts: dict[str, _Host] = {}
+    per_host: int = IN_FLIGHT_PER_HOST
+    gap_s: float = GAP_S
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    _hosts: dict[str, _Host] = field(default_factory=dict, init=False)
 
     @asynccontextmanager
     async def turn(self, host: str, *, delay_s: float = 0.0) -> AsyncIterator[None]:
         """Wait for a turn at the host and hold it; `delay_s` is a longer gap that the host itself asks for."""
-        entry = self._hosts.setdefault(host, _Host(asyncio.Semaphore(self._per_host)))
+        entry = self._hosts.setdefault(host, _Host(asyncio.Semaphore(self.per_host)))
         entry.users += 1
         try:
             async with entry.slots:
                 async with entry.pacing:
-                    wait_s = entry.next_start_s - self._clock()
+                    wait_s = entry.next_start_s - self.clock()
                     if wait_s > 0:
-                        await self._sleep(wait_s)
-                    entry.next_start_s = self._clock() + max(self._gap_s, delay_s)
+                        await self.sleep(wait_s)
+                    entry.next_start_s = self.clock() + max(self.gap_s, delay_s)
                 yield
         finally:
             entry.users -= 1
@@ -55,7 +48,7 @@ class Politeness:
 
     def _forget_idle(self) -> None:
         if len(self._hosts) > _MAX_IDLE_HOSTS:
-            now_s = self._clock()
+            now_s = self.clock()
             self._hosts = {
                 host: entry for host, entry in self._hosts.items() if entry.users or entry.next_start_s > now_s
             }

@@ -4,12 +4,12 @@ import asyncio
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 from deep_research.errors import NetworkError, SourceBusy, SourceError
-from deep_research.net.client import BeforeHop, Response
+from deep_research.net.client import GuardedClient
 
 # The name that a site's owner can address this program by.
 AGENT = "deep-research"
@@ -85,20 +85,10 @@ _MAX_HOSTS = 2_000
 _MAX_DELAY_S = 5.0
 
 
-class Client(Protocol):
-    """What opens connections: `net.client.GuardedClient`."""
-
-    async def fetch(
-        self, address: str, *, headers: Mapping[str, str] | None = None, before_hop: BeforeHop | None = None
-    ) -> Response:
-        """Return the answer at the address, whatever its status; `before_hop` may object to a redirect."""
-        ...
-
-
 class RobotsCache:
     """Decides whether a page may be fetched, and how long to wait between two of its host."""
 
-    def __init__(self, client: Client, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, client: GuardedClient, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client
         self._clock = clock
         # What a host allows (None: it could not say), and until when that holds.

@@ -6,17 +6,17 @@ Connections are the guarded client's business; what this adds is manners, patien
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import Protocol
 from urllib.parse import urlsplit
 
 from deep_research.errors import NetworkError, SourceBusy, SourceError, SourceGone
+from deep_research.fetch.chromium import ChromiumRenderer
 from deep_research.fetch.page_kinds import DESCRIPTIONS, PageKind, kind_of_page, kind_of_text
 from deep_research.fetch.politeness import Politeness
 from deep_research.fetch.port import Fetched, Validators
 from deep_research.fetch.rewrites import text_addresses
-from deep_research.fetch.robots import Client, RobotsCache
+from deep_research.fetch.robots import RobotsCache
 from deep_research.in_thread import in_thread
-from deep_research.net.client import Response
+from deep_research.net.client import GuardedClient, Response
 from deep_research.net.retry_after import retry_after_s
 from deep_research.readers.encoding import in_utf8
 from deep_research.readers.registry import FORMATS
@@ -40,25 +40,17 @@ _ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.
 _NOT_KEPT = frozenset({"set-cookie", "set-cookie2"})
 
 
-class Renderer(Protocol):
-    """Fills a page that is only a shell by running its scripts."""
-
-    async def render(self, address: str) -> bytes:
-        """Return the HTML of the page once its scripts have run."""
-        ...
-
-
 class WebFetcher:
     """Gets pages by http and https through a guarded client."""
 
     def __init__(
         self,
-        client: Client,
+        client: GuardedClient,
         *,
         timeout_s: float = 60.0,
         honours_robots: bool = True,
         politeness: Politeness | None = None,
-        renderer: Renderer | None = None,
+        renderer: ChromiumRenderer | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.timeout_s = timeout_s

@@ -1,14 +1,13 @@
 """Anthropic's Claude, through its own protocol of messages."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage, number_of
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import ANSWER_NAME, plain_schema
-from deep_research.llm.vendor import Fault, Framing, Message, ModelEndpoint, Piece, object_of, status_of, turns_of
+from deep_research.llm.vendor import Fault, Message, ModelEndpoint, Piece, Vendor, object_of, status_of, turns_of
 
 _API_VERSION = "2026-10-21"
 _STOPS: dict[str, StopReason] = {
@@ -36,15 +35,14 @@ _MARKED_BLOCKS = 3
 _MARK = {"cache_control": {"type": "ephemeral"}}
 
 
-class AnthropicVendor:
+class AnthropicVendor(Vendor):
     """Speaks Anthropic's messages."""
 
-    framing: Framing = "events"
+    path = "/v1/messages"
 
     def __init__(self, endpoint: ModelEndpoint) -> None:
-        self._endpoint = endpoint
-        self.address = f"{endpoint.address}/v1/messages"
-        self.headers = {"Authorization": f"Bearer {endpoint.key}", "anthropic-version": _API_VERSION}
+        super().__init__(endpoint)
+        self.headers["anthropic-version"] = _API_VERSION
 
     def body(self, request: ModelRequest, way: AnswerWay) -> Message:
         """Return what the model reads, with marks for its cache where the parts end that come again."""
@@ -106,16 +104,14 @@ class AnthropicVendor:
             written=report.get("output_tokens"),
         )
 
-    def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
+    def fault(self, message: Message) -> Fault | None:
         error = message.get("error")
         if not error:
             return None
         detail = object_of(error)
         kind = str(detail.get("type"))
-        if status is None:
-            status = status_of(_STATUS_OF.get(kind))
         is_broke = kind == "billing_error" or str(detail.get("message")).startswith(_NO_CREDIT)
-        return Fault(status, headers, remedy="credit" if is_broke else None)
+        return Fault(status_of(_STATUS_OF.get(kind)), remedy="credit" if is_broke else None)
 
 
 def _stop(message: Message) -> StopReason | None:

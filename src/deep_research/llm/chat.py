@@ -4,14 +4,14 @@ Tries nothing twice but the form of an answer: retries and fallbacks belong to t
 """
 
 import asyncio
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from deep_research.errors import NetworkError
 from deep_research.llm.answer import GrowingAnswer
 from deep_research.llm.faults import error_of, may_take_another_form
-from deep_research.llm.in_flight import SharedSlots, slot
 from deep_research.llm.port import Delta, ModelReply, ModelRequest, OnDelta
 from deep_research.llm.prices import Price, PriceTable, load_prices, price_of
 from deep_research.llm.readiness import require_ready
@@ -19,10 +19,14 @@ from deep_research.llm.registry import AnswerWay, ModelName
 from deep_research.llm.structured import remember_way, ways_of
 from deep_research.llm.tokens import TOKENS_PER_MESSAGE, tokens_at_most
 from deep_research.llm.vendor import Fault, ModelEndpoint, Vendor
-from deep_research.llm.wire import MAX_ANSWER_BYTES, CallBroken, Wire
+from deep_research.llm.wire import MAX_ANSWER_BYTES, CallBroken, ask, new_client
 from deep_research.net.per_loop import PerLoop
+from deep_research.net.slots import slot
 from deep_research.request import Spend
-from deep_research.value import canonical_json
+from deep_research.value import canonical_json, digest
+
+if TYPE_CHECKING:
+    from deep_research.shared_limits.postgres import SharedLimits
 
 # How long a server may take to end a stream whose answer is complete.
 _AFTERWARDS_S = 2.0
@@ -39,7 +43,7 @@ class Limits:
     idle_timeout_s: float = 60.0
     calls_in_flight: int = 16
     max_answer_bytes: int = MAX_ANSWER_BYTES
-    shared: SharedSlots | None = None
+    shared: "SharedLimits | None" = None
 
 
 class VendorChat:
@@ -48,12 +52,13 @@ class VendorChat:
     def __init__(self, vendor: Vendor, endpoint: ModelEndpoint, *, price: Price | None, limits: Limits) -> None:
         self._endpoint = endpoint
         self._limits = limits
-        self._connections = PerLoop(Wire(vendor, endpoint.address, max_answer_bytes=limits.max_answer_bytes).open)
+        self._vendor = vendor
+        self._clients = PerLoop(lambda: new_client(vendor, endpoint.address))
         self.price = price
 
     async def close(self) -> None:
         """Close the connections of this event loop; a later call opens new ones."""
-        await self._connections.aclose()
+        await self._clients.aclose()
 
     @property
     def name(self) -> str:
@@ -72,7 +77,7 @@ class VendorChat:
     async def complete(self, request: ModelRequest, *, on_delta: OnDelta | None = None) -> ModelReply:
         """Answer the request; a form that the server does not take is asked for in the next way at once."""
         ways: tuple[AnswerWay, ...] = ("prompt",) if request.answer_schema is None else ways_of(self._endpoint)
-        async with slot(self._endpoint.address, self._limits.calls_in_flight, self._limits.shared):
+        async with self._slot():
             for way in ways:
                 answer = GrowingAnswer(max_tokens=request.max_tokens + self._endpoint.reasoning_room)
                 fault = await self._listen(request, way, answer, on_delta)
@@ -87,6 +92,13 @@ class VendorChat:
                     break
         raise error
 
+    def _slot(self) -> AbstractAsyncContextManager[None]:
+        address, limits = self._endpoint.address, self._limits
+        if limits.shared is None:
+            return slot(address, limits.calls_in_flight)
+        # An address may hold a key.
+        return limits.shared.slot(digest("model", address), limits.calls_in_flight)
+
     async def _listen(
         self, request: ModelRequest, way: AnswerWay, answer: GrowingAnswer, on_delta: OnDelta | None
     ) -> Fault | None:
@@ -94,19 +106,18 @@ class VendorChat:
         clock, limits = asyncio.get_running_loop().time, self._limits
         deadline = clock() + limits.timeout_s
         try:
-            async with (
-                asyncio.timeout_at(deadline) as alarm,
-                aclosing((await self._connections.get())(request, way)) as pieces,
-            ):
-                async for piece in pieces:
-                    _report(answer.take(piece), on_delta)
-                    # Only from here on: a local model may read for minutes before its first word.
-                    silence_s = _AFTERWARDS_S if answer.stop else limits.idle_timeout_s
-                    alarm.reschedule(min(deadline, clock() + silence_s))
-                    if answer.is_too_large:
-                        raise CallBroken(Fault(flaw="too_large"))
-                    if answer.is_enough:
-                        break
+            async with asyncio.timeout_at(deadline) as alarm:
+                client, most = await self._clients.get(), limits.max_answer_bytes
+                async with aclosing(ask(client, self._vendor, request, way, max_answer_bytes=most)) as pieces:
+                    async for piece in pieces:
+                        _report(answer.take(piece), on_delta)
+                        # Only from here on: a local model may read for minutes before its first word.
+                        silence_s = _AFTERWARDS_S if answer.stop else limits.idle_timeout_s
+                        alarm.reschedule(min(deadline, clock() + silence_s))
+                        if answer.is_too_large:
+                            raise CallBroken(Fault(flaw="too_large"))
+                        if answer.is_enough:
+                            break
         # What goes wrong after its end, an answer does not need.
         except TimeoutError:
             if not answer.stop:

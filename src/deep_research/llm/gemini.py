@@ -1,7 +1,6 @@
 """Google's Gemini, through its own protocol."""
 
 import json
-from collections.abc import Mapping
 from urllib.parse import quote
 
 from deep_research.llm.port import ModelRequest, StopReason
@@ -10,11 +9,11 @@ from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import plain_schema
 from deep_research.llm.vendor import (
     Fault,
-    Framing,
     Message,
     ModelEndpoint,
     Piece,
     Remedy,
+    Vendor,
     first_message,
     object_of,
     status_of,
@@ -27,13 +26,11 @@ _STOPS: dict[str, StopReason] = {"MAX_TOKENS": "length", **dict.fromkeys(_REFUSA
 _REMEDIES: dict[str, Remedy] = {"API_KEY_INVALID": "key", "BILLING_DISABLED": "credit"}
 
 
-class GeminiVendor:
+class GeminiVendor(Vendor):
     """Speaks Gemini's generateContent."""
 
-    framing: Framing = "events"
-
     def __init__(self, endpoint: ModelEndpoint) -> None:
-        self._endpoint = endpoint
+        super().__init__(endpoint)
         model = quote(endpoint.model.removeprefix("models/"), safe="")
         self.address = f"{endpoint.address}/v1beta/models/{model}:streamGenerateContent?alt=sse"
         self.headers = {"x-goog-api-key": endpoint.key}
@@ -79,7 +76,7 @@ class GeminiVendor:
             written=number_of(report.get("candidatesTokenCount")) + number_of(report.get("thoughtsTokenCount")),
         )
 
-    def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
+    def fault(self, message: Message) -> Fault | None:
         error = message.get("error")
         if not error:
             return None
@@ -88,10 +85,9 @@ class GeminiVendor:
         parts = [part for part in details if isinstance(part, dict)] if isinstance(details, list) else []
         remedies = [_REMEDIES.get(str(part.get("reason"))) for part in parts]
         return Fault(
-            status_of(detail.get("code")) if status is None else status,
-            headers,
-            _retry_delay_s(parts),
-            next(filter(None, remedies), None),
+            status_of(detail.get("code")),
+            retry_after_s=_retry_delay_s(parts),
+            remedy=next(filter(None, remedies), None),
         )
 
 

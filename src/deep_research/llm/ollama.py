@@ -1,24 +1,19 @@
 """Ollama, through its own protocol, which alone can set the window of the model."""
 
 import json
-from collections.abc import Mapping
 
 from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import plain_schema
-from deep_research.llm.vendor import Fault, Framing, Message, ModelEndpoint, Piece, chat_messages
+from deep_research.llm.vendor import Fault, Message, Piece, Vendor, chat_messages
 
 
-class OllamaVendor:
+class OllamaVendor(Vendor):
     """Speaks Ollama's /api/chat; thoughts are kept and not asked for: a model that cannot think would refuse."""
 
-    framing: Framing = "lines"
-
-    def __init__(self, endpoint: ModelEndpoint) -> None:
-        self._endpoint = endpoint
-        self.address = f"{endpoint.address}/api/chat"
-        self.headers = endpoint.bearer_headers
+    path = "/api/chat"
+    framing = "lines"
 
     def body(self, request: ModelRequest, way: AnswerWay) -> Message:
         room = self._endpoint.reasoning_room
@@ -54,6 +49,6 @@ class OllamaVendor:
         """Return what was used; a prompt that the server still had is not counted."""
         return Usage.of(read=message.get("prompt_eval_count"), written=message.get("eval_count"))
 
-    def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
+    def fault(self, message: Message) -> Fault | None:
         """Return the error that a line reports; it has words and no code."""
-        return Fault(500 if status is None else status, headers) if message.get("error") else None
+        return Fault(500) if message.get("error") else None

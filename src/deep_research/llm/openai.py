@@ -1,6 +1,5 @@
 """OpenAI and all who speak its protocol of chat completions: DeepSeek, Qwen, OpenRouter, vLLM, LM Studio, llama.cpp."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from deep_research.llm.port import ModelRequest, StopReason
@@ -9,11 +8,10 @@ from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import ANSWER_NAME, plain_schema
 from deep_research.llm.vendor import (
     Fault,
-    Framing,
     Message,
-    ModelEndpoint,
     Piece,
     Remedy,
+    Vendor,
     chat_messages,
     object_of,
     status_of,
@@ -44,15 +42,10 @@ _STATUS_OF = {
 }
 
 
-class OpenaiVendor:
+class OpenaiVendor(Vendor):
     """Speaks chat completions."""
 
-    framing: Framing = "events"
-
-    def __init__(self, endpoint: ModelEndpoint) -> None:
-        self._endpoint = endpoint
-        self.address = f"{endpoint.address}/chat/completions"
-        self.headers = endpoint.bearer_headers
+    path = "/chat/completions"
 
     def body(self, request: ModelRequest, way: AnswerWay) -> Message:
         endpoint = self._endpoint
@@ -97,7 +90,7 @@ class OpenaiVendor:
         cached = details.get("cached_tokens") if isinstance(details, dict) else report.get("prompt_cache_hit_tokens")
         return Usage.of(read=report.get("prompt_tokens"), cached=cached, written=report.get("completion_tokens"))
 
-    def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
+    def fault(self, message: Message) -> Fault | None:
         """Return the error that an object holds, beside its choices or in one of them."""
         choice = _choice(message)
         error = message.get("error") or choice.get("error")
@@ -107,11 +100,10 @@ class OpenaiVendor:
             return Fault(500) if choice.get("finish_reason") == "error" else None
         detail = object_of(error)
         names = [str(detail.get(field)) for field in ("code", "type")]
-        if status is None:
-            by_name = [_STATUS_OF.get(name) for name in names]
-            status = status_of(detail.get("status_code"), detail.get("code"), *by_name)
+        by_name = [_STATUS_OF.get(name) for name in names]
+        status = status_of(detail.get("status_code"), detail.get("code"), *by_name)
         remedies = [_REMEDIES.get(name) for name in names if (self._endpoint.provider.name, name) not in _PASSES_AT]
-        return Fault(status, headers, remedy=next(filter(None, remedies), None))
+        return Fault(status, remedy=next(filter(None, remedies), None))
 
 
 def _choice(message: Message) -> Message:

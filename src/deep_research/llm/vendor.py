@@ -1,8 +1,9 @@
 """What a vendor's file gives: how to ask its models, what their answers say, and how to read its errors."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage
@@ -37,11 +38,6 @@ class ModelEndpoint:
         return self.provider.is_thinking_model(self.model)
 
     @property
-    def bearer_headers(self) -> dict[str, str]:
-        """Return the header that carries the key, none without a key."""
-        return {"Authorization": f"Bearer {self.key}"} if self.key else {}
-
-    @property
     def reasoning_room(self) -> int:
         """Return the tokens that the model may think on top of an answer."""
         return REASONING_ROOM if self.thinks else 0
@@ -71,29 +67,35 @@ class Piece:
     usage: Usage | None = None
 
 
-# Asks for an answer in one of the ways, and yields it piece by piece.
-Ask = Callable[[ModelRequest, AnswerWay], AsyncGenerator[Piece, None]]
+class Vendor(ABC):
+    """One vendor's way of speaking: JSON is posted to an address, and JSON objects come back.
 
+    `address` is where a question goes, and `headers` go along with each.
+    """
 
-class Vendor(Protocol):
-    """One vendor's way of speaking: JSON is posted to an address, and JSON objects come back."""
+    path: ClassVar[str] = ""
+    framing: ClassVar[Framing] = "events"
 
-    framing: Framing
-    # Where a question goes, and the headers that go along with each.
-    address: str
-    headers: dict[str, str]
+    def __init__(self, endpoint: ModelEndpoint) -> None:
+        self._endpoint = endpoint
+        self.address = endpoint.address + self.path
+        self.headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
 
+    @abstractmethod
     def body(self, request: ModelRequest, way: AnswerWay) -> Message:
         """Return a question: what the model reads, the most it may answer, and the form its answer must have."""
 
+    @abstractmethod
     def piece(self, message: Message) -> Piece | None:
         """Return what an object adds to the answer, None where it is no part of one."""
 
+    @abstractmethod
     def usage(self, message: Message) -> Usage | None:
         """Return what an object reports as used so far."""
 
-    def fault(self, message: Message, status: int | None, headers: Mapping[str, str]) -> Fault | None:
-        """Return the error that an object reports, None where it reports none; `status` is None in mid-answer."""
+    @abstractmethod
+    def fault(self, message: Message) -> Fault | None:
+        """Return the error that an object reports, None where it reports none; `status` is for one in mid-answer."""
 
 
 def first_message(request: ModelRequest) -> str:

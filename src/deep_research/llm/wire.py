@@ -6,16 +6,14 @@ An answer is bounded in bytes, whatever a server sends, and reading takes time i
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AsyncExitStack, aclosing
-from functools import partial
-from typing import Any
+from contextlib import aclosing
 
 import httpx2
 
 from deep_research.llm.address import is_local
 from deep_research.llm.port import ModelRequest
 from deep_research.llm.registry import AnswerWay
-from deep_research.llm.vendor import Ask, Fault, Framing, Message, Piece, Vendor
+from deep_research.llm.vendor import Fault, Framing, Message, Piece, Vendor
 from deep_research.net.tls import trusted_authorities
 
 # All that a server may send in answer to one call. A token takes some 400 bytes where each comes as an event of its
@@ -43,54 +41,46 @@ class CallBroken(Exception):
         self.fault = fault
 
 
-class Wire:
-    """The connections to a vendor's server."""
+def new_client(vendor: Vendor, address: str) -> httpx2.AsyncClient:
+    """Return the connections to a vendor's server, which all calls of an event loop share."""
+    # A proxy of the environment never stands before this machine itself. Redirects are not followed, because a
+    # provider's key would be sent along. Packed answers are not asked for: unpacked they could be of any size. How
+    # many calls are under way is limited elsewhere; a connection that is free stays for the next call.
+    return httpx2.AsyncClient(
+        verify=trusted_authorities(),
+        trust_env=not is_local(address),
+        follow_redirects=False,
+        headers={"Accept-Encoding": "identity", **vendor.headers},
+        timeout=httpx2.Timeout(None, connect=_CONNECT_TIMEOUT_S),
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
+    )
 
-    def __init__(self, vendor: Vendor, address: str, *, max_answer_bytes: int) -> None:
-        self._vendor = vendor
-        self._max_answer_bytes = max_answer_bytes
-        # A proxy of the environment never stands before this machine itself. Redirects are not followed, because a
-        # provider's key would be sent along. Packed answers are not asked for: unpacked they could be of any size. How
-        # many calls are under way is limited elsewhere; a connection that is free stays for the next call.
-        self._options: dict[str, Any] = {
-            "verify": trusted_authorities(),
-            "trust_env": not is_local(address),
-            "follow_redirects": False,
-            "headers": {"Accept-Encoding": "identity", **vendor.headers},
-            "timeout": httpx2.Timeout(None, connect=_CONNECT_TIMEOUT_S),
-            "limits": httpx2.Limits(max_connections=None, max_keepalive_connections=None),
-        }
 
-    async def open(self, stack: AsyncExitStack) -> Ask:
-        """Open connections that all calls of a loop share; the stack closes them."""
-        client = httpx2.AsyncClient(**self._options)
-        return partial(self._ask, await stack.enter_async_context(client))
-
-    async def _ask(
-        self, http: httpx2.AsyncClient, request: ModelRequest, way: AnswerWay
-    ) -> AsyncGenerator[Piece, None]:
-        vendor = self._vendor
-        try:
-            async with http.stream("POST", vendor.address, json=vendor.body(request, way)) as response:
-                try:
-                    if response.status_code != httpx2.codes.OK:
-                        report = await _report(response)
-                        # A refused call may have used something all the same.
-                        if usage := vendor.usage(report):
-                            yield Piece(usage=usage)
-                        status, headers = response.status_code, dict(response.headers)
-                        raise CallBroken(vendor.fault(report, status, headers) or Fault(status, headers))
-                    if response.headers.get("content-encoding", "identity") != "identity":
-                        raise CallBroken(Fault(flaw="malformed"))
-                    chunks, most = response.aiter_raw(), self._max_answer_bytes
-                    async with aclosing(pieces_in(chunks, vendor, max_answer_bytes=most)) as pieces:
-                        async for piece in pieces:
-                            yield piece
-                except _MALFORMED:
-                    # Not `from` the error, whose words may repeat what the server wrote.
-                    raise CallBroken(Fault(flaw="malformed")) from None
-        except httpx2.HTTPError:
-            raise CallBroken(Fault()) from None
+async def ask(
+    client: httpx2.AsyncClient, vendor: Vendor, request: ModelRequest, way: AnswerWay, *, max_answer_bytes: int
+) -> AsyncGenerator[Piece, None]:
+    """Ask for an answer in one of the ways, and yield it piece by piece; raise `CallBroken` where none comes."""
+    try:
+        async with client.stream("POST", vendor.address, json=vendor.body(request, way)) as response:
+            try:
+                if response.status_code != httpx2.codes.OK:
+                    report = await _report(response)
+                    # A refused call may have used something all the same.
+                    if usage := vendor.usage(report):
+                        yield Piece(usage=usage)
+                    fault = vendor.fault(report) or Fault()
+                    raise CallBroken(fault._replace(status=response.status_code, headers=dict(response.headers)))
+                if response.headers.get("content-encoding", "identity") != "identity":
+                    raise CallBroken(Fault(flaw="malformed"))
+                chunks = response.aiter_raw()
+                async with aclosing(pieces_in(chunks, vendor, max_answer_bytes=max_answer_bytes)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+            except _MALFORMED:
+                # Not `from` the error, whose words may repeat what the server wrote.
+                raise CallBroken(Fault(flaw="malformed")) from None
+    except httpx2.HTTPError:
+        raise CallBroken(Fault()) from None
 
 
 async def pieces_in(
@@ -109,7 +99,7 @@ async def pieces_in(
             is_over = True
             if is_answered:
                 yield Piece(stop="stop")
-        elif fault := vendor.fault(message, None, {}):
+        elif fault := vendor.fault(message):
             if usage := vendor.usage(message):
                 yield Piece(usage=usage)
             raise CallBroken(fault)

@@ -101,8 +101,6 @@ class Dialer(httpcore2.AsyncNetworkBackend):
     async def _checked_addresses(self, host: str, port: int) -> tuple[IpAddress, ...]:
         literal = ip_literal(host)
         addresses = (literal,) if literal else await self._resolver.resolve(host, port)
-        if not addresses:
-            raise NetworkError(f"The name {host} is not known.")
         if not self._guard.allows(host, port):
             for ip in addresses:
                 check_ip(ip)

@@ -1,13 +1,13 @@
 """One of a thing for each event loop: connections belong to the loop that opened them."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-# Opens a thing and leaves on the stack what closes it.
-Opens = Callable[[AsyncExitStack], Awaitable[T]]
+# Gives what opens and closes a thing.
+Opens = Callable[[], AbstractAsyncContextManager[T]]
 # What is dropped unclosed stays open to the end of its event loop: closing it in between could be cancelled halfway.
 _OPEN: dict[object, AsyncGenerator[object]] = {}
 
@@ -53,7 +53,7 @@ async def _opened(opens: Opens[T]) -> tuple[T, AsyncGenerator[T]]:
 async def _kept(opens: Opens[T], key: object) -> AsyncGenerator[T]:
     """Yield one thing and hold it; an event loop that ends closes its generators, and with them the thing."""
     try:
-        async with AsyncExitStack() as stack:
-            yield await opens(stack)
+        async with opens() as thing:
+            yield thing
     finally:
         _OPEN.pop(key, None)

@@ -4,9 +4,7 @@ An address that came from a page or a search result never goes through here; `ne
 """
 
 import copy
-import json
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from socket import gaierror
@@ -27,7 +25,7 @@ from deep_research.net.contact import PROJECT_ADDRESS, user_agent
 from deep_research.net.per_loop import PerLoop
 from deep_research.net.retry_after import retry_after_s
 from deep_research.net.tls import trusted_authorities
-from deep_research.value import Json, JsonObject
+from deep_research.value import Json, JsonObject, json_of, value_at
 
 T = TypeVar("T")
 # `name`: of the model or of the address; the answer does not say which.
@@ -124,10 +122,9 @@ class Service:
 
     def _json(self, body: bytes) -> Json:
         try:
-            data: Json = json.loads(body)
+            return json_of(body)
         except ValueError as exc:
             raise SourceError(f"{self.name} did not answer in JSON.") from exc
-        return data
 
     async def _call(
         self,
@@ -165,15 +162,12 @@ class Service:
     def _check_code(self, status: int, body: bytes) -> None:
         """Raise `SourceRefused` where the JSON of an error says that no call can succeed."""
         try:
-            answer = json.loads(body)
+            error = value_at(json_of(body), "error")
         except ValueError:
             return
-        error = answer.get("error") if isinstance(answer, dict) else None
-        if not isinstance(error, dict):
-            return
-        details = error.get("details")
-        parts = [part for part in details if isinstance(part, dict)] if isinstance(details, list) else []
-        for code in (error.get("code"), error.get("type"), *(part.get("reason") for part in parts)):
+        details = value_at(error, "details")
+        reasons = [value_at(part, "reason") for part in details] if isinstance(details, list) else []
+        for code in (value_at(error, "code"), value_at(error, "type"), *reasons):
             if isinstance(code, str) and code in _REFUSALS:
                 raise self._refused(_REFUSALS[code], status)
 
@@ -221,11 +215,10 @@ def _given(values: Mapping[str, T]) -> dict[str, T]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-async def _client(stack: AsyncExitStack) -> httpx2.AsyncClient:
+def _client() -> httpx2.AsyncClient:
     # Who was here before is nothing that a service needs to know.
     no_cookies = CookieJar(policy=DefaultCookiePolicy(allowed_domains=[]))
-    client = httpx2.AsyncClient(follow_redirects=False, verify=trusted_authorities(), cookies=no_cookies)
-    return await stack.enter_async_context(client)
+    return httpx2.AsyncClient(follow_redirects=False, verify=trusted_authorities(), cookies=no_cookies)
 
 
 def _is_unknown(error: BaseException | None) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.resources import files
@@ -119,25 +120,20 @@ async def write_to(process: asyncio.subprocess.Process, given: bytes) -> None:
 async def run_command(command: Sequence[str], *, within_s: float, given: bytes = b"") -> tuple[int, str]:
     """Return the exit code of a command and what it said."""
     try:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.PIPE if given else asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
+        ended = await asyncio.to_thread(
+            subprocess.run,
+            command,
+            input=given,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=within_s,
+            check=False,
         )
     except OSError as exc:
         return 127, str(exc)
-    try:
-        async with asyncio.timeout(within_s):
-            if process.stdin:
-                with suppress(OSError):
-                    await write_to(process, given)
-                process.stdin.close()
-            said, _ = await process.communicate()
-    except TimeoutError:
-        await end_process(process)
+    except subprocess.TimeoutExpired:
         return 124, f"no answer within {within_s:g} s"
-    return process.returncode or 0, clean_text(said.decode("utf-8", "replace")).strip()
+    return ended.returncode, clean_text(ended.stdout.decode("utf-8", "replace")).strip()
 
 
 def _users(pid: int) -> set[int]:

@@ -1,8 +1,8 @@
 """Bocha's web search, after "Web Search API" on open.bochaai.com."""
 
-from deep_research.search.engine import Found, OnePageSearch, value_at, words_of
+from deep_research.search.engine import Found, OnePageSearch, words_of
 from deep_research.sources.hit import SearchQuery
-from deep_research.value import JsonObject
+from deep_research.value import JsonObject, value_at
 
 _MAX_SITES = 20
 

@@ -1,7 +1,8 @@
 """Brave's web and news search, after api-dashboard.search.brave.com/app/documentation/web-search."""
 
-from deep_research.search.engine import Page, ServiceSearch, is_short, results_in, value_at, words_with_sites
+from deep_research.search.engine import Page, ServiceSearch, is_short, results_in, words_with_sites
 from deep_research.sources.hit import SearchQuery
+from deep_research.value import value_at
 
 
 class BraveSearch(ServiceSearch):

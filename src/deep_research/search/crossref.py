@@ -3,9 +3,9 @@
 import re
 
 from deep_research.net.contact import mail_of
-from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
+from deep_research.search.engine import Found, Page, ServiceSearch, words_of
 from deep_research.sources.hit import SearchQuery
-from deep_research.value import Json, JsonObject
+from deep_research.value import Json, JsonObject, value_at
 
 # "Abstract", "Aim", "Methods".
 _HEADING = re.compile(r"<jats:title>.*?</jats:title>", re.DOTALL)

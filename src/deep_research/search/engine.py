@@ -5,7 +5,7 @@ An engine says only how one page is asked for and where its results stand.
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -17,10 +17,12 @@ from deep_research.errors import CallFailed, ConfigurationError, SourceError, Ti
 from deep_research.net.contact import PROJECT_ADDRESS
 from deep_research.net.service import Service, Setup
 from deep_research.search.cleaning import MAX_DELIVERED_CHARS, delivered_text, iso_date, plain_text, web_address
+from deep_research.search.rate_limiter import MAX_QUEUE_S
 from deep_research.search.registry import EngineSpec
+from deep_research.search.throttle import Throttle
 from deep_research.sources.address import canonical_address
 from deep_research.sources.hit import Delivered, DeliveredKind, Hit, SearchQuery
-from deep_research.value import Json, JsonObject
+from deep_research.value import Json, JsonObject, value_at
 
 # Tavily and Brave take no longer queries, and no engine finds more with more words.
 _MAX_QUERY_CHARS = 400
@@ -30,8 +32,8 @@ _MAX_QUERY_CHARS = 400
 class Endpoint:
     """An engine at an address, with what is needed to reach it; `model` is for those that ask a model to search.
 
-    `contact` is the address that the service may write to, `setup` what errors name as settings to correct. `pace` is
-    waited for before every page but the first.
+    `contact` is the address that the service may write to, `setup` what errors name as settings to correct. All
+    searches go through `throttle`, where every page but the first waits for a turn of its own.
     """
 
     name: str
@@ -43,7 +45,7 @@ class Endpoint:
     contact: str = PROJECT_ADDRESS
     setup: Setup = Setup()
     today: Callable[[], date] = lambda: datetime.now(UTC).date()
-    pace: Callable[[], Awaitable[None]] | None = None
+    throttle: Throttle | None = None
 
 
 class Found(NamedTuple):
@@ -81,7 +83,8 @@ class PagedSearch(ABC):
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
         self.name = endpoint.name
-        self.timeout_s = endpoint.timeout_s
+        # With the wait for its turn.
+        self.timeout_s = endpoint.timeout_s + (MAX_QUEUE_S if endpoint.throttle else 0.0)
         self.service = self.service_type(
             endpoint.title,
             endpoint.address,
@@ -106,14 +109,21 @@ class PagedSearch(ABC):
         """Yield page after page, as long as more are asked for."""
 
     async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
-        """Return the best hits first; a page that fails ends the list, and raises where it was the first."""
+        """Return the best hits first, or raise what the last try raised; `SourceBusy` where it is not asked at all."""
+        throttle = self.endpoint.throttle
+        if throttle is None:
+            return await self.search_once(query, limit)
+        return await throttle.call(lambda: self.search_once(query, limit), timeout_s=self.endpoint.timeout_s)
+
+    async def search_once(self, query: SearchQuery, limit: int) -> list[Hit]:
+        """Return the hits of one try; a page that fails ends the list, and raises where it was the first."""
         hits: dict[str, Hit] = {}
         try:
-            async with asyncio.timeout(self.timeout_s):
+            async with asyncio.timeout(self.endpoint.timeout_s):
                 await self._collect(query, limit, hits)
         except TimeoutError as exc:
             if not hits:
-                raise TimedOut(f"{self.endpoint.title} did not answer within {self.timeout_s:g} s.") from exc
+                raise TimedOut(f"{self.endpoint.title} did not answer within {self.endpoint.timeout_s:g} s.") from exc
         except CallFailed:
             if not hits:
                 raise
@@ -129,8 +139,8 @@ class PagedSearch(ABC):
                 is_last = len(page.found) < size if page.is_last is None else page.is_last
                 if is_last or len(hits) == known or len(hits) >= limit:
                     return
-                if self.endpoint.pace is not None:
-                    await self.endpoint.pace()
+                if self.endpoint.throttle is not None:
+                    await self.endpoint.throttle.acquire()
 
     def _cleaned(self, found: Sequence[Found]) -> Iterator[Hit]:
         if found and not any(isinstance(result.address, str) for result in found):
@@ -217,13 +227,6 @@ def is_short(count: int, size: int) -> bool:
     return 2 * count < size
 
 
-def value_at(data: Json, *path: str) -> Json:
-    """Return what stands at a path of an answer, None where there is nothing."""
-    for name in path:
-        data = data.get(name) if isinstance(data, dict) else None
-    return data
-
-
 def first_address(*places: Json) -> Json:
     """Return the first that is a web address, else the last."""
     return next(filter(web_address, places), places[-1])
@@ -248,7 +251,7 @@ def connect(
     timeout_s: float = 20.0,
     model: str = "",
     contact: str = PROJECT_ADDRESS,
-    pace: Callable[[], Awaitable[None]] | None = None,
+    throttle: Throttle | None = None,
 ) -> PagedSearch:
     """Return an engine, at its own address where none is given; raise `ConfigurationError` for what is missing.
 
@@ -274,7 +277,7 @@ def connect(
             contact=contact,
             # Without a key there is none to check.
             setup=Setup(spec.key_variable if key else "", spec.model_setting, spec.address_setting),
-            pace=pace,
+            throttle=throttle,
         )
     )
     return engine

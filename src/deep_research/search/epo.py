@@ -11,10 +11,10 @@ import httpx2
 
 from deep_research.errors import ConfigurationError
 from deep_research.net.service import LimitedService
-from deep_research.search.engine import Endpoint, Found, Page, PagedSearch, value_at
+from deep_research.search.engine import Endpoint, Found, Page, PagedSearch
 from deep_research.search.terms import subject_words
 from deep_research.sources.hit import SearchQuery
-from deep_research.value import Json, json_of
+from deep_research.value import Json, json_of, value_at
 
 # What stands in the answer, with status 404, where no patent fits.
 _NOTHING = "SERVER.EntityNotFound"

@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime, time
 
-from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
+from deep_research.search.engine import Found, Page, ServiceSearch, words_of
 from deep_research.sources.hit import SearchQuery
-from deep_research.value import Json, JsonObject
+from deep_research.value import Json, JsonObject, value_at
 
 
 class HackerNewsSearch(ServiceSearch):

@@ -3,11 +3,11 @@
 Daily papers and blog are lists that cannot be searched: what shares enough words with the query is kept.
 """
 
-from deep_research.search.engine import Found, OnePageSearch, Page, ServiceSearch, value_at, words_of
+from deep_research.search.engine import Found, OnePageSearch, Page, ServiceSearch, words_of
 from deep_research.search.feed import feed_root
 from deep_research.search.terms import is_timely, shared_terms
 from deep_research.sources.hit import SearchQuery
-from deep_research.value import Json, JsonObject
+from deep_research.value import Json, JsonObject, value_at
 
 _MAX_CHARS = 250
 _MIN_SHARE = 1 / 3

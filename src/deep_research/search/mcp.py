@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, TextIO
 import httpx2
 
 from deep_research.errors import CallFailed, NetworkError, SourceBusy, SourceError, SourceRefused
-from deep_research.net.contact import PROJECT_ADDRESS, user_agent
+from deep_research.net.contact import user_agent
 from deep_research.net.retry_after import retry_after_s
 from deep_research.search.engine import Endpoint, Found, Page, PagedSearch, words_of
 from deep_research.search.mcp_results import found_in_answer
 from deep_research.search.mcp_servers import McpServer
+from deep_research.search.throttle import Throttle
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, JsonObject
 
@@ -33,9 +34,13 @@ class McpSearch(PagedSearch):
 
     page_size = 50
 
-    def __init__(self, server: McpServer, timeout_s: float, contact: str = PROJECT_ADDRESS) -> None:
+    def __init__(self, server: McpServer, timeout_s: float, contact: str, throttle: Throttle | None) -> None:
         title = f"MCP server {server.name}"
-        super().__init__(Endpoint(server.engine_name, title, server.address, timeout_s, server.key, contact=contact))
+        super().__init__(
+            Endpoint(
+                server.engine_name, title, server.address, timeout_s, server.key, contact=contact, throttle=throttle
+            )
+        )
         self._server = server
         # The SDK logs what servers say, page and all; our errors say what an operator needs.
         logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
@@ -79,7 +84,9 @@ class McpSearch(PagedSearch):
 
         headers = {"User-Agent": user_agent(self.endpoint.contact), **self.headers(self._server.key)}
         # The limit of the whole search comes first: what the SDK makes of its own says less.
-        client = httpx2.AsyncClient(headers=headers, timeout=2 * self.timeout_s, event_hooks={"response": [note]})
+        client = httpx2.AsyncClient(
+            headers=headers, timeout=2 * self.endpoint.timeout_s, event_hooks={"response": [note]}
+        )
         return streamable_http_client(self._server.address, http_client=await stack.enter_async_context(client))
 
     def _failure(self, error: Exception, refusals: list[httpx2.Response]) -> CallFailed:

@@ -2,15 +2,19 @@
 
 from importlib import import_module
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from deep_research.errors import ConfigurationError
 from deep_research.net.contact import PROJECT_ADDRESS
 from deep_research.request import SearchKind
-from deep_research.search.port import ServiceEngine
 from deep_research.sources.hit import Priority
 from deep_research.value import JsonObject, Value
+
+if TYPE_CHECKING:
+    from deep_research.search.engine import PagedSearch
+    from deep_research.search.throttle import Throttle
 
 
 class McpServer(Value):
@@ -37,7 +41,9 @@ class McpServer(Value):
         return f"mcp:{self.name}"
 
 
-def connect_server(server: McpServer, *, timeout_s: float = 30.0, contact: str = PROJECT_ADDRESS) -> ServiceEngine:
+def connect_server(
+    server: McpServer, *, timeout_s: float = 30.0, contact: str = PROJECT_ADDRESS, throttle: "Throttle | None" = None
+) -> "PagedSearch":
     """Return a server as an engine; raise `ConfigurationError` where something for it is missing."""
     if bool(server.command) == bool(server.address):
         raise ConfigurationError(f"The MCP server {server.name} needs either a command or an address.")
@@ -45,5 +51,5 @@ def connect_server(server: McpServer, *, timeout_s: float = 30.0, contact: str =
         raise ConfigurationError(f"The MCP server {server.name} needs an address that begins with http:// or https://.")
     if find_spec("mcp") is None:
         raise ConfigurationError('MCP servers need the extra mcp; install it with: pip install "deep-research[mcp]"')
-    engine: ServiceEngine = import_module(f"{__package__}.mcp").McpSearch(server, timeout_s, contact)
+    engine: PagedSearch = import_module(f"{__package__}.mcp").McpSearch(server, timeout_s, contact, throttle)
     return engine

@@ -1,9 +1,9 @@
 """OpenAI's web search, a tool of its Responses API, after developers.openai.com/api/docs/guides/tools-web-search."""
 
-from deep_research.search.engine import Found, OnePageSearch, results_in, value_at
+from deep_research.search.engine import Found, OnePageSearch, results_in
 from deep_research.search.model_task import task_of
 from deep_research.sources.hit import SearchQuery
-from deep_research.value import JsonObject
+from deep_research.value import JsonObject, value_at
 
 
 class OpenAiWebSearch(OnePageSearch):

@@ -5,9 +5,9 @@ Pages have numbers, for cursors are only for those who send a key.
 
 from deep_research.net.contact import mail_of
 from deep_research.net.service import LimitedService
-from deep_research.search.engine import Found, Page, ServiceSearch, first_address, value_at, words_of
+from deep_research.search.engine import Found, Page, ServiceSearch, first_address, words_of
 from deep_research.sources.hit import SearchQuery
-from deep_research.value import Json, JsonObject
+from deep_research.value import Json, JsonObject, value_at
 
 _FIELDS = "id,doi,title,publication_date,abstract_inverted_index,best_oa_location,primary_location"
 # An index of positions could claim a text of any length.

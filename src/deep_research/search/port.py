@@ -21,11 +21,3 @@ class SearchEngine(Protocol):
     async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
         """Return the best hits first, or raise `NetworkError` or `SourceError`."""
         ...
-
-
-class ServiceEngine(SearchEngine, Protocol):
-    """A search engine behind a service, which keeps connections."""
-
-    async def close(self) -> None:
-        """Close its connections; they are closed with their event loop at the latest."""
-        ...

@@ -3,9 +3,9 @@
 from datetime import date
 
 from deep_research.net.contact import mail_of
-from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
+from deep_research.search.engine import Found, Page, ServiceSearch, words_of
 from deep_research.sources.hit import SearchQuery
-from deep_research.value import JsonObject
+from deep_research.value import JsonObject, value_at
 
 _LANGUAGES = {"en": "english", "zh": "chinese"}
 _MAX_AUTHORS = 3

@@ -3,12 +3,18 @@
 Holds for a process, or for all that share their turns.
 """
 
+import asyncio
 import threading
+import time
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple, Protocol
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from deep_research.errors import SourceBusy
+
+if TYPE_CHECKING:
+    from deep_research.shared_limits.postgres import SharedLimits
 
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[None]]
@@ -26,42 +32,22 @@ class RateLimit(NamedTuple):
     per_s: float
 
 
-class SharedTurns(Protocol):
-    """Turns that several processes share: `shared_limits.postgres.SharedLimits`."""
-
-    def __hash__(self) -> int: ...
-
-    async def take_turn(self, service: str, *, calls: int, per_s: float, within_s: float) -> float:
-        """Return in how many seconds a call may begin; where that is more than `within_s`, it has no turn."""
-        ...
-
-    async def pause(self, service: str, seconds: float) -> None:
-        """Let no call begin for a while."""
-        ...
-
-
+@dataclass(eq=False)
 class RateLimiter:
     """Gives callers their turns at one service, over all event loops and threads of a process.
 
     With `shared`, where there is a limit, those of other processes too: `key` is what they call the service.
     """
 
-    def __init__(
-        self,
-        service: str,
-        limit: RateLimit | None,
-        *,
-        clock: Clock,
-        sleep: Sleep,
-        shared: SharedTurns | None = None,
-        key: str = "",
-    ) -> None:
-        self._service = service
-        self._limit = limit
-        self._clock = clock
-        self._sleep = sleep
-        self._shared = shared
-        self._key = key
+    service: str
+    limit: RateLimit | None = None
+    _: KW_ONLY
+    clock: Clock = time.monotonic
+    sleep: Sleep = asyncio.sleep
+    shared: "SharedLimits | None" = None
+    key: str = ""
+
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
         # When calls began or will begin, as far back as the limit looks; in order.
         self._starts: list[float] = []
@@ -72,13 +58,13 @@ class RateLimiter:
 
         `check` is called again and again meanwhile, and may raise, so that no call waits for a service that is closed.
         """
-        latest_s = self._clock() + within_s
+        latest_s = self.clock() + within_s
         while True:
             start_s = await self._reserve(latest_s)
             try:
-                while (wait_s := start_s - self._clock()) > 0:
+                while (wait_s := start_s - self.clock()) > 0:
                     check()
-                    await self._sleep(min(wait_s, _LOOK_EVERY_S))
+                    await self.sleep(min(wait_s, _LOOK_EVERY_S))
             except BaseException:
                 self._give_back(start_s)
                 raise
@@ -90,26 +76,26 @@ class RateLimiter:
     async def pause(self, seconds: float) -> None:
         """Let no call begin for a while, because the service asks for it."""
         held_s = min(seconds, _MAX_HOLD_S)
-        self._paused_until_s = max(self._paused_until_s, self._clock() + held_s)
-        if self._shared is not None and self._limit is not None:
-            await self._shared.pause(self._key, held_s)
+        self._paused_until_s = max(self._paused_until_s, self.clock() + held_s)
+        if self.shared is not None and self.limit is not None:
+            await self.shared.pause(self.key, held_s)
 
     async def _reserve(self, latest_s: float) -> float:
-        if self._shared is not None and self._limit is not None:
-            return await self._reserve_among_all(self._shared, self._limit, latest_s)
+        if self.shared is not None and self.limit is not None:
+            return await self._reserve_among_all(self.shared, self.limit, latest_s)
         with self._lock:
-            now_s = self._clock()
+            now_s = self.clock()
             start_s = max(now_s, self._paused_until_s, self._next_s(now_s))
             if start_s > latest_s:
                 raise self._busy(start_s, now_s)
-            if self._limit is not None:
+            if self.limit is not None:
                 self._starts.append(start_s)
             return start_s
 
-    async def _reserve_among_all(self, shared: SharedTurns, limit: RateLimit, latest_s: float) -> float:
-        within_s = latest_s - self._clock()
-        wait_s = await shared.take_turn(self._key, calls=limit.calls, per_s=limit.per_s, within_s=within_s)
-        now_s = self._clock()
+    async def _reserve_among_all(self, shared: "SharedLimits", limit: RateLimit, latest_s: float) -> float:
+        within_s = latest_s - self.clock()
+        wait_s = await shared.take_turn(self.key, calls=limit.calls, per_s=limit.per_s, within_s=within_s)
+        now_s = self.clock()
         start_s = max(now_s + wait_s, self._paused_until_s)
         if wait_s > within_s:
             raise self._busy(start_s, now_s)
@@ -118,18 +104,18 @@ class RateLimiter:
     def _busy(self, start_s: float, now_s: float) -> SourceBusy:
         why = "asks for a pause" if start_s == self._paused_until_s else "is asked as often as it allows"
         wait_s = start_s - now_s
-        return SourceBusy(f"{self._service} {why}: the next turn comes in {wait_s:.0f} s.", retry_after_s=wait_s)
+        return SourceBusy(f"{self.service} {why}: the next turn comes in {wait_s:.0f} s.", retry_after_s=wait_s)
 
     def _next_s(self, now_s: float) -> float:
-        if self._limit is None:
+        if self.limit is None:
             return now_s
-        del self._starts[: bisect_left(self._starts, now_s - self._limit.per_s)]
+        del self._starts[: bisect_left(self._starts, now_s - self.limit.per_s)]
         if not self._starts:
             return now_s
         # No call begins before one that has its turn already, even where the limit would allow it.
         earliest_s = self._starts[-1]
-        if len(self._starts) >= self._limit.calls:
-            earliest_s = max(earliest_s, self._starts[-self._limit.calls] + self._limit.per_s)
+        if len(self._starts) >= self.limit.calls:
+            earliest_s = max(earliest_s, self._starts[-self.limit.calls] + self.limit.per_s)
         return earliest_s
 
     def _give_back(self, start_s: float) -> None:

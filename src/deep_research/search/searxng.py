@@ -2,9 +2,9 @@
 
 from deep_research.errors import SourceBusy
 from deep_research.search.cleaning import parted_date
-from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_with_sites
+from deep_research.search.engine import Found, Page, ServiceSearch, words_with_sites
 from deep_research.sources.hit import SearchQuery
-from deep_research.value import JsonObject
+from deep_research.value import JsonObject, value_at
 
 _CATEGORIES = {"news": "news", "academic": "science", "code": "it"}
 _LANGUAGES = {"zh-Hans": "zh-CN", "zh-Hant": "zh-TW"}

@@ -1,8 +1,8 @@
 """Semantic Scholar's papers, after api.semanticscholar.org/api-docs/graph (paper relevance search)."""
 
-from deep_research.search.engine import Found, Page, ServiceSearch, first_address, value_at, words_of
+from deep_research.search.engine import Found, Page, ServiceSearch, first_address, words_of
 from deep_research.sources.hit import SearchQuery
-from deep_research.value import Json, JsonObject
+from deep_research.value import Json, JsonObject, value_at
 
 _FIELDS = "title,abstract,url,year,publicationDate,openAccessPdf,externalIds"
 

@@ -1,7 +1,8 @@
 """Serper's Google search and Google news, after serper.dev/playground and its schema at schemas.apis.io/serper."""
 
-from deep_research.search.engine import Page, ServiceSearch, is_short, results_in, value_at, words_with_sites
+from deep_research.search.engine import Page, ServiceSearch, is_short, results_in, words_with_sites
 from deep_research.sources.hit import SearchQuery
+from deep_research.value import value_at
 
 # Google's names where they are not the language's own code: interface language and country.
 _PLACES = {"zh-Hans": ("zh-cn", "cn"), "zh-Hant": ("zh-tw", "tw"), "zh": ("zh-cn", "cn")}

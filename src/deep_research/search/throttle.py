@@ -2,18 +2,19 @@
 
 import asyncio
 import random
-import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from deep_research.errors import ChallengeShown, NetworkError, SourceBusy, TimedOut, Unreachable
 from deep_research.search.circuit_breaker import CircuitBreaker
-from deep_research.search.port import ServiceEngine
-from deep_research.search.rate_limiter import MAX_QUEUE_S, Clock, RateLimit, RateLimiter, SharedTurns, Sleep
+from deep_research.search.rate_limiter import MAX_QUEUE_S, RateLimit, RateLimiter
 from deep_research.search.registry import EngineSpec
-from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.value import digest
+
+if TYPE_CHECKING:
+    from deep_research.shared_limits.postgres import SharedLimits
 
 T = TypeVar("T")
 
@@ -21,49 +22,34 @@ _RETRIES = 2
 _FIRST_WAIT_S = 0.5
 
 
-class Throttle:
+@dataclass(eq=False)
+class Throttle(RateLimiter):
     """One service for all runs of a process, whichever of its engines they ask."""
 
-    def __init__(
-        self,
-        service: str,
-        limit: RateLimit | None = None,
-        *,
-        clock: Clock = time.monotonic,
-        sleep: Sleep = asyncio.sleep,
-        jitter: Callable[[], float] = random.random,
-        shared: SharedTurns | None = None,
-        address: str = "",
-    ) -> None:
-        self._service = service
-        self._clock = clock
-        self._sleep = sleep
-        self._jitter = jitter
-        # An address may hold a key.
-        key = digest("search", service, address)
-        self.limiter = RateLimiter(service, limit, clock=clock, sleep=sleep, shared=shared, key=key)
-        self._breaker = CircuitBreaker(service, clock=clock)
+    jitter: Callable[[], float] = random.random
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._breaker = CircuitBreaker(self.service, clock=self.clock)
 
     async def call(self, perform: Callable[[], Awaitable[T]], *, timeout_s: float) -> T:
         """Return what a call gives; from when its turn has come, all its tries together take `timeout_s` at most."""
         self._breaker.check()
-        await self.limiter.acquire(check=self._breaker.check)
+        await self.acquire(check=self._breaker.check)
         # It may have been closed while this call waited.
         with self._breaker.watching():
             return await self._tried(perform, timeout_s)
 
     async def _tried(self, perform: Callable[[], Awaitable[T]], timeout_s: float) -> T:
-        until_s = self._clock() + timeout_s
+        until_s = self.clock() + timeout_s
         attempt = 0
         while True:
             try:
                 # The first try keeps to its time by itself, and may have part of an answer when it is over.
-                async with asyncio.timeout(until_s - self._clock() if attempt else None):
+                async with asyncio.timeout(until_s - self.clock() if attempt else None):
                     return await perform()
             except TimeoutError as exc:
-                raise TimedOut(
-                    f"{self._service} did not answer within {timeout_s:g} s in {attempt + 1} tries."
-                ) from exc
+                raise TimedOut(f"{self.service} did not answer within {timeout_s:g} s in {attempt + 1} tries.") from exc
             except (SourceBusy, NetworkError) as failure:
                 if not await self._may_try_again(failure, attempt, until_s):
                     raise
@@ -71,25 +57,25 @@ class Throttle:
 
     async def _may_try_again(self, failure: SourceBusy | NetworkError, attempt: int, until_s: float) -> bool:
         """Wait until another try makes sense; return whether one does at all, and in time."""
-        wait_s = _FIRST_WAIT_S * 2**attempt * (0.5 + self._jitter())
+        wait_s = _FIRST_WAIT_S * 2**attempt * (0.5 + self.jitter())
         if isinstance(failure, SourceBusy) and failure.retry_after_s is not None:
-            await self.limiter.pause(failure.retry_after_s)
+            await self.pause(failure.retry_after_s)
             wait_s = 0.0
         # A service that hung until the time was over would hang again; one that is not there rarely comes back soon.
         is_vain = isinstance(failure, TimedOut | Unreachable | ChallengeShown)
-        if is_vain or attempt >= _RETRIES or self._clock() + wait_s >= until_s:
+        if is_vain or attempt >= _RETRIES or self.clock() + wait_s >= until_s:
             return False
         if wait_s:
-            await self._sleep(wait_s)
+            await self.sleep(wait_s)
         try:
-            await self.limiter.acquire(within_s=min(MAX_QUEUE_S, until_s - self._clock()))
+            await self.acquire(within_s=min(MAX_QUEUE_S, until_s - self.clock()))
         except SourceBusy:
             return False
         return True
 
 
 def throttle_of(
-    spec: EngineSpec, *, address: str = "", key: str = "", mail: str = "", shared: SharedTurns | None = None
+    spec: EngineSpec, *, address: str = "", key: str = "", mail: str = "", shared: "SharedLimits | None" = None
 ) -> Throttle:
     """Return the throttle of an engine's service; engines of one service at one address share it."""
     at = address or spec.default_address
@@ -97,25 +83,6 @@ def throttle_of(
 
 
 @cache
-def _throttle(service: str, address: str, limit: RateLimit | None, shared: SharedTurns | None) -> Throttle:
-    return Throttle(service, limit, shared=shared, address=address)
-
-
-class ThrottledEngine:
-    """An engine behind its service's throttle."""
-
-    def __init__(self, engine: ServiceEngine, throttle: Throttle) -> None:
-        self._engine = engine
-        self._throttle = throttle
-        self.name = engine.name
-        # With the wait for its turn.
-        self.timeout_s = engine.timeout_s + MAX_QUEUE_S
-
-    async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
-        """Return the engine's hits, or raise what its last try raised; `SourceBusy` where it is not asked at all."""
-        return await self._throttle.call(
-            lambda: self._engine.search(query, limit=limit), timeout_s=self._engine.timeout_s
-        )
-
-    async def close(self) -> None:
-        await self._engine.close()
+def _throttle(service: str, address: str, limit: RateLimit | None, shared: "SharedLimits | None") -> Throttle:
+    # An address may hold a key.
+    return Throttle(service, limit, shared=shared, key=digest("search", service, address))

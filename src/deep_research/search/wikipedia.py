@@ -7,10 +7,10 @@ import re
 from urllib.parse import quote
 
 from deep_research.errors import SourceBusy
-from deep_research.search.engine import Found, Page, ServiceSearch, value_at, words_of
+from deep_research.search.engine import Found, Page, ServiceSearch, words_of
 from deep_research.sources.hit import SearchQuery
 from deep_research.text.script import detect_language
-from deep_research.value import JsonObject
+from deep_research.value import JsonObject, value_at
 
 # CirrusSearch, the search behind it, refuses longer queries.
 _MAX_CHARS = 300

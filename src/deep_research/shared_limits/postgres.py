@@ -8,14 +8,13 @@ import asyncio
 import secrets
 import threading
 import time
-from collections import deque
 from collections.abc import AsyncIterator
-from concurrent.futures import Future
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deep_research.database.port import Column, Row
+from deep_research.net.slots import Gate
 
 if TYPE_CHECKING:
     from deep_research.database.postgres import PostgresDatabase
@@ -28,24 +27,16 @@ _LOOK_EVERY_S = 0.25
 
 
 @dataclass(eq=False)
-class _Service:
-    most: int
-    used: int = 0
-    granted: int = 0
-    waiting: "deque[Future[None]]" = field(default_factory=deque)
+class _Service(Gate):
+    """A service as this process sees it: `granted` is what the database gave it of the `most` that all share."""
+
+    most: int = 0
     asked_at: float = 0.0
     has_news: bool = False
 
     @property
     def wanted(self) -> int:
         return min(max(self.most, self.used), self.used + len(self.waiting))
-
-    def hand_out(self) -> None:
-        while self.waiting and self.used < self.granted:
-            turn = self.waiting.popleft()
-            if turn.set_running_or_notify_cancel():
-                turn.set_result(None)
-                self.used += 1
 
     def due_in_s(self) -> float:
         """Return when the database is to be asked again."""
@@ -70,14 +61,15 @@ class SharedLimits:
     @asynccontextmanager
     async def slot(self, service: str, most: int) -> AsyncIterator[None]:
         """Wait until fewer than `most` calls are under way to the service, and be one of them."""
-        await self._enter(service, most)
-        try:
+        with self._lock:
+            known = self._services.setdefault(service, _Service(lock=self._lock))
+            known.most = most
+            waiter = known.join()
+            if not waiter.has_slot:
+                known.has_news = True
+                self._wake()
+        async with known.slot_of(waiter):
             yield
-        finally:
-            with self._lock:
-                known = self._services[service]
-                known.used -= 1
-                known.hand_out()
 
     async def take_turn(self, service: str, *, calls: int, per_s: float, within_s: float) -> float:
         """Return in how many seconds a call may begin; where that is more than `within_s`, it has no turn."""
@@ -93,28 +85,6 @@ class SharedLimits:
     async def close(self) -> None:
         """Let go of the database, unless calls are under way; a later call opens it again."""
         await asyncio.to_thread(self._close)
-
-    async def _enter(self, service: str, most: int) -> None:
-        with self._lock:
-            known = self._services.setdefault(service, _Service(most))
-            known.most = most
-            if known.used < known.granted and not known.waiting:
-                known.used += 1
-                return
-            turn: Future[None] = Future()
-            known.waiting.append(turn)
-            known.has_news = True
-            self._wake()
-        try:
-            await asyncio.wrap_future(turn)
-        except asyncio.CancelledError:
-            with self._lock:
-                if turn in known.waiting:
-                    known.waiting.remove(turn)
-                elif not turn.cancelled() and turn.exception() is None:
-                    known.used -= 1
-                    known.hand_out()
-            raise
 
     def _ask(self, query: str, **values: Column) -> list[Row]:
         with self._asking:
@@ -153,7 +123,7 @@ class SharedLimits:
             with self._lock:
                 known.asked_at = time.monotonic()
                 while known.waiting:
-                    turn = known.waiting.popleft()
+                    turn = known.waiting.popleft().turn
                     if turn.set_running_or_notify_cancel():
                         turn.set_exception(exc)
             return

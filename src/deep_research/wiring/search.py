@@ -15,7 +15,8 @@ from deep_research.wiring.stores import open_database
 if TYPE_CHECKING:
     from deep_research.cache.cache import Cache
     from deep_research.fetch.port import Fetcher
-    from deep_research.search.port import SearchEngine, ServiceEngine
+    from deep_research.search.engine import PagedSearch
+    from deep_research.search.port import SearchEngine
 
 NO_ENGINES = ("none",)
 # Asking a source again is better than to wait longer for a database that is away.
@@ -105,24 +106,21 @@ def model_of(spec: EngineSpec, settings: Settings) -> str:
     return getattr(settings, spec.model_setting) if spec.model_setting else ""
 
 
-def open_engine(spec: EngineSpec, settings: Settings) -> "ServiceEngine":
+def open_engine(spec: EngineSpec, settings: Settings) -> "PagedSearch":
     """Return one source as it answers by itself, without cache."""
     from deep_research.net.contact import mail_of
     from deep_research.search.engine import connect
     from deep_research.search.mcp_servers import connect_server
-    from deep_research.search.throttle import ThrottledEngine, throttle_of
+    from deep_research.search.throttle import throttle_of
 
     address, key, timeout_s = address_of(spec, settings), key_of(spec, settings), settings.search_timeout_s
     contact = settings.contact
     throttle = throttle_of(spec, address=address, key=key, mail=mail_of(contact), shared=shared_limits(settings))
     server = next((one for one in settings.mcp_servers if one.engine_name == spec.name), None)
     if server is not None:
-        return ThrottledEngine(connect_server(server, timeout_s=timeout_s, contact=contact), throttle)
+        return connect_server(server, timeout_s=timeout_s, contact=contact, throttle=throttle)
     model = model_of(spec, settings)
-    engine = connect(
-        spec, address=address, key=key, timeout_s=timeout_s, model=model, contact=contact, pace=throttle.limiter.acquire
-    )
-    return ThrottledEngine(engine, throttle)
+    return connect(spec, address=address, key=key, timeout_s=timeout_s, model=model, contact=contact, throttle=throttle)
 
 
 def open_web(settings: Settings) -> Web:

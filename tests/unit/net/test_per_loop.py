@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -15,22 +16,21 @@ class Things:
     def __init__(self, failures: int = 0) -> None:
         self.failures, self.opened, self.closed = failures, 0, 0
 
-    async def __call__(self, stack):
+    @asynccontextmanager
+    async def open(self):
         await asyncio.sleep(0)
         self.opened += 1
         if self.opened <= self.failures:
             raise OSError("not now")
-
-        async def close() -> None:
+        try:
+            yield self.opened
+        finally:
             self.closed += 1
-
-        stack.push_async_callback(close)
-        return self.opened
 
 
 async def test_all_who_come_at_once_share_one_and_closing_opens_anew():
     things = Things()
-    held = PerLoop(things)
+    held = PerLoop(things.open)
     assert await asyncio.gather(*(held.get() for _ in range(5))) == [1] * 5
     await held.aclose()
     await held.aclose()
@@ -39,7 +39,7 @@ async def test_all_who_come_at_once_share_one_and_closing_opens_anew():
 
 
 async def test_an_open_that_failed_or_was_given_up_is_tried_again():
-    held = PerLoop(Things(failures=1))
+    held = PerLoop(Things(failures=1).open)
     with pytest.raises(OSError, match="not now"):
         await held.get()
     waiting = asyncio.create_task(held.get())
@@ -51,7 +51,7 @@ async def test_an_open_that_failed_or_was_given_up_is_tried_again():
 
 def test_the_end_of_a_loop_closes_what_is_left_without_a_word(caplog):
     things = Things()
-    held = PerLoop(things)
+    held = PerLoop(things.open)
     with caplog.at_level(logging.DEBUG):
         for number in (1, 2):
             assert asyncio.run(held.get()) == number

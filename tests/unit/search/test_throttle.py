@@ -17,10 +17,10 @@ from deep_research.errors import (
     Unreachable,
     error_named,
 )
-from deep_research.search.engine import connect
+from deep_research.search.engine import Endpoint, Found, OnePageSearch, connect
 from deep_research.search.rate_limiter import MAX_QUEUE_S, RateLimit
 from deep_research.search.registry import ENGINES
-from deep_research.search.throttle import Throttle, ThrottledEngine, throttle_of
+from deep_research.search.throttle import Throttle, throttle_of
 from deep_research.sources.hit import Hit, SearchQuery
 from tests.support.search_server import Answer, SearchServer
 from tests.unit.search.virtual_time import VirtualTime
@@ -33,19 +33,20 @@ HITS = [Hit(address="https://example.org/a", title="A")]
 Act = Exception | float | tuple[float, Exception]
 
 
-class Stage:
+class Stage(OnePageSearch):
     """An engine that does what it is told, one thing a call and the last for ever, and its throttle in virtual time."""
 
     def __init__(self, *acts: Act, limit: RateLimit | None = None, timeout_s: float = 20.0) -> None:
         self.time = VirtualTime()
-        self.name, self.timeout_s = "stage", timeout_s
-        self.starts_s: list[float] = []
-        self.is_open = True
-        self._acts = list(acts) or [0.0]
         throttle = Throttle("The Stage", limit, clock=self.time.clock, sleep=self.time.sleep, jitter=lambda: 0.5)
-        self.engine = ThrottledEngine(self, throttle)
+        super().__init__(Endpoint("stage", "The Stage", "http://127.0.0.1:9", timeout_s, throttle=throttle))
+        self.starts_s: list[float] = []
+        self._acts = list(acts) or [0.0]
 
-    async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
+    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
+        raise NotImplementedError
+
+    async def search_once(self, query: SearchQuery, limit: int) -> list[Hit]:
         self.starts_s.append(self.time.now_s - 1000.0)
         act = self._acts.pop(0) if len(self._acts) > 1 else self._acts[0]
         seconds, failure = act if isinstance(act, tuple) else (0.0, act) if isinstance(act, Exception) else (act, None)
@@ -55,21 +56,16 @@ class Stage:
             raise failure
         return HITS
 
-    async def close(self) -> None:
-        self.is_open = False
-
     async def ask(self, times: int = 1) -> list:
         """Search that often at once; return what each search gives or raises."""
-        return await self.time.run(*(self.engine.search(QUERY, limit=3) for _ in range(times)))
+        return await self.time.run(*(self.search(QUERY, limit=3) for _ in range(times)))
 
 
 async def test_engine_is_still_itself_with_time_to_queue():
     stage = Stage()
     assert await stage.ask() == [HITS]
-    assert stage.engine.name == "stage"
-    assert stage.engine.timeout_s == 20.0 + MAX_QUEUE_S
-    await stage.engine.close()
-    assert not stage.is_open
+    assert stage.name == "stage"
+    assert stage.timeout_s == 20.0 + MAX_QUEUE_S
 
 
 # RateLimiter
@@ -102,12 +98,12 @@ async def test_turn_of_who_goes_away_is_given_to_the_next():
     stage = Stage(limit=RateLimit(1, 5.0))
 
     async def ask_and_leave() -> None:
-        task = asyncio.ensure_future(stage.engine.search(QUERY, limit=3))
+        task = asyncio.ensure_future(stage.search(QUERY, limit=3))
         await asyncio.sleep(0)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
-    await stage.time.run(stage.engine.search(QUERY, limit=3), ask_and_leave())
+    await stage.time.run(stage.search(QUERY, limit=3), ask_and_leave())
     await stage.ask()
     assert stage.starts_s == [0, 5]
 
@@ -123,7 +119,7 @@ async def test_further_pages_wait_for_turns_of_their_own():
     page = {"items": [{"html_url": f"https://example.org/{number}"} for number in range(99)] + [{"html_url": ""}]}
     with SearchServer(Answer(page)) as server:
         spec = ENGINES["github"]
-        engine = ThrottledEngine(connect(spec, address=server.address, pace=throttle.limiter.acquire), throttle)
+        engine = connect(spec, address=server.address, throttle=throttle)
         assert len(await engine.search(QUERY, limit=100)) == 99
         await engine.close()
     assert sum(waits) == 3.0
@@ -200,7 +196,7 @@ async def test_no_try_begins_after_the_time_of_the_engine():
 async def test_all_tries_together_take_no_longer_than_the_engine_alone():
     stage = Stage(SourceBusy("busy", retry_after_s=0), 60.0, timeout_s=0.05)
     with pytest.raises(TimedOut, match=r"The Stage did not answer within 0\.05 s in 2 tries"):
-        await stage.engine.search(QUERY, limit=3)
+        await stage.search(QUERY, limit=3)
     assert len(stage.starts_s) == 2
 
 
@@ -251,7 +247,7 @@ async def test_trial_that_is_called_off_leaves_room_for_another():
     stage = Stage(*[TimedOut("late")] * 3, 5.0)
     await stage.ask(3)
     stage.time.now_s += 60
-    trial = asyncio.ensure_future(stage.engine.search(QUERY, limit=3))
+    trial = asyncio.ensure_future(stage.search(QUERY, limit=3))
     await asyncio.sleep(0)
     trial.cancel()
     await asyncio.gather(trial, return_exceptions=True)
@@ -307,8 +303,7 @@ async def test_real_service_that_limits_its_callers_is_asked_again():
     answers = [Answer({"error": "slow down"}, status=429, headers={"Retry-After": "0"}), Answer({"results": []})]
     with SearchServer(lambda _: answers.pop(0)) as server:
         spec = ENGINES["tavily"]
-        adapter = connect(spec, address=server.address, key="key")
-        engine = ThrottledEngine(adapter, throttle_of(spec, address=server.address))
+        engine = connect(spec, address=server.address, key="key", throttle=throttle_of(spec, address=server.address))
         assert await engine.search(QUERY, limit=3) == []
         await engine.close()
     assert len(server.requests) == 2

@@ -3,7 +3,7 @@
 import asyncio
 import random
 
-from deep_research.llm.in_flight import slot
+from deep_research.net.slots import slot
 
 
 async def test_slots_go_in_the_order_of_asking():
