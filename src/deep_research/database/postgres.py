@@ -206,14 +206,17 @@ class PostgresDatabase:
 
     def schema_number(self) -> int:
         """Return the number of the schema as it stands."""
-        pool = self._pool or _pools.take(self._url, self._max_connections, self._busy_timeout_s)
+        pool = self._pool or self._taken_pool()
         self._pool = pool
-        with pool.connection(timeout=self._busy_timeout_s) as connection:
+        with pool.connection(timeout=self._patience_s) as connection:
             return self._schema_number(connection)
+
+    def _taken_pool(self) -> "ConnectionPool[Connection]":
+        return _pools.take(self._url, self._max_connections, self._busy_timeout_s, self._patience_s)
 
     def _opened(self) -> "ConnectionPool[Connection]":
         if self._pool is None:
-            pool = _pools.take(self._url, self._max_connections, self._busy_timeout_s)
+            pool = self._taken_pool()
             try:
                 with pool.connection(timeout=self._patience_s) as connection, _our_errors(self.place, connection):
                     self._bring_up_to_date(connection)
@@ -343,9 +346,12 @@ class _SharedPools:
         self._pools: dict[str, ConnectionPool[Connection]] = {}
         self._users: dict[str, int] = {}
 
-    def take(self, url: str, max_connections: int, busy_timeout_s: float) -> "ConnectionPool[Connection]":
+    def take(
+        self, url: str, max_connections: int, busy_timeout_s: float, patience_s: float
+    ) -> "ConnectionPool[Connection]":
         with self._lock:
             if url not in self._pools:
+                _check_address(url, patience_s)
                 self._pools[url] = _new_pool(url, max_connections, busy_timeout_s)
             self._users[url] = self._users.get(url, 0) + 1
             return self._pools[url]
@@ -362,8 +368,6 @@ _pools = _SharedPools()
 
 
 def _new_pool(url: str, max_connections: int, busy_timeout_s: float) -> "ConnectionPool[Connection]":
-    address = conninfo_of(url)
-    _check_address(address, place_of(url), busy_timeout_s)
     lock_timeout_ms, idle_ms = int(busy_timeout_s * 1_000), _MAX_IDLE_IN_TRANSACTION_S * 1_000
 
     def configure(connection: Connection) -> None:
@@ -373,7 +377,7 @@ def _new_pool(url: str, max_connections: int, busy_timeout_s: float) -> "Connect
         )
 
     return ConnectionPool(
-        address,
+        conninfo_of(url),
         min_size=0,
         max_size=max_connections,
         open=True,
@@ -386,9 +390,9 @@ def _new_pool(url: str, max_connections: int, busy_timeout_s: float) -> "Connect
     )
 
 
-def _check_address(address: str, place: str, busy_timeout_s: float) -> None:
+def _check_address(url: str, patience_s: float) -> None:
     """Connect once: what a pool would try again without end is told at once."""
-    start = time.monotonic()
+    address, place, start = conninfo_of(url), place_of(url), time.monotonic()
     while True:
         try:
             with psycopg.connect(address) as connection:
@@ -400,9 +404,9 @@ def _check_address(address: str, place: str, busy_timeout_s: float) -> None:
         except psycopg.OperationalError as exc:
             waited_s = time.monotonic() - start
             is_refused = pq.PGconn.ping(address.encode()) == pq.Ping.OK
-            if is_refused and waited_s > min(_REFUSED_FOR_S, busy_timeout_s):
+            if is_refused and waited_s > min(_REFUSED_FOR_S, patience_s):
                 raise ConfigurationError(f"The database {place} refuses the connection: {_last_line(exc)}") from None
-            if waited_s > busy_timeout_s:
+            if waited_s > patience_s:
                 raise _away(place) from exc
         time.sleep(_MAX_PAUSE_S / 4)
 
