@@ -34,9 +34,9 @@ def _used_by(pid: int) -> float:
 
 def _children_of(pid: int) -> list[int]:
     found: list[int] = []
-    for threads in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):
-            found += map(int, threads.read_text().split())
+    with suppress(OSError):  # A process or a thread may end at any moment.
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            found += map(int, (thread / "children").read_text().split())
     return found
 
 
