@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import logging
-from contextlib import asynccontextmanager
 
 import pytest
 
@@ -16,21 +15,23 @@ class Things:
     def __init__(self, failures: int = 0) -> None:
         self.failures, self.opened, self.closed = failures, 0, 0
 
-    @asynccontextmanager
-    async def open(self):
+    def __call__(self) -> "Things":
+        return self
+
+    async def __aenter__(self) -> int:
         await asyncio.sleep(0)
         self.opened += 1
         if self.opened <= self.failures:
             raise OSError("not now")
-        try:
-            yield self.opened
-        finally:
-            self.closed += 1
+        return self.opened
+
+    async def __aexit__(self, *_: object) -> None:
+        self.closed += 1
 
 
 async def test_all_who_come_at_once_share_one_and_closing_opens_anew():
     things = Things()
-    held = PerLoop(things.open)
+    held = PerLoop(things)
     assert await asyncio.gather(*(held.get() for _ in range(5))) == [1] * 5
     await held.aclose()
     await held.aclose()
@@ -39,7 +40,7 @@ async def test_all_who_come_at_once_share_one_and_closing_opens_anew():
 
 
 async def test_an_open_that_failed_or_was_given_up_is_tried_again():
-    held = PerLoop(Things(failures=1).open)
+    held = PerLoop(Things(failures=1))
     with pytest.raises(OSError, match="not now"):
         await held.get()
     waiting = asyncio.create_task(held.get())
@@ -51,7 +52,7 @@ async def test_an_open_that_failed_or_was_given_up_is_tried_again():
 
 def test_the_end_of_a_loop_closes_what_is_left_without_a_word(caplog):
     things = Things()
-    held = PerLoop(things.open)
+    held = PerLoop(things)
     with caplog.at_level(logging.DEBUG):
         for number in (1, 2):
             assert asyncio.run(held.get()) == number
