@@ -78,7 +78,7 @@ def main() -> None:
     for line in sys.stdin.buffer:
         try:
             answer = _drawn(json.loads(line))
-        except Exception as exc:
+        except Exception as exc:  # Told to whoever asked; the next drawing may succeed.
             answer = {"error": f"{type(exc).__name__}: {exc}"}
         plt.close("all")
         sys.stdout.write(json.dumps(answer) + "\n")

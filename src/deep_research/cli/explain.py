@@ -28,7 +28,7 @@ def keeping(run: str, words: Words) -> Iterator[None]:
     try:
         with in_words_of(words):
             yield
-    except Exception as exc:
+    except Exception as exc:  # Whatever it was, it is raised again with what to do next.
         verb = "resume" if isinstance(exc, _OUTSIDE) else "retry"
         next_step = words("shell.keeps", run=run[:8], command=f"deep-research runs {verb} {run[:8]}")
         if not isinstance(exc, DeepResearchError):

@@ -201,7 +201,7 @@ def _run(arguments: list[str]) -> int:
         return EXIT_INTERRUPTED
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except Exception as exc:
+    except Exception as exc:  # Nobody is shown a traceback who did not ask for one.
         return _explained(exc)
 
 

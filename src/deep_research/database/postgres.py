@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, TypeVar
@@ -217,12 +217,11 @@ class PostgresDatabase:
     def _opened(self) -> "ConnectionPool[Connection]":
         if self._pool is None:
             pool = self._taken_pool()
-            try:
+            with ExitStack() as on_failure:
+                on_failure.callback(_pools.release, self._url)
                 with pool.connection(timeout=self._patience_s) as connection, _our_errors(self.place, connection):
                     self._bring_up_to_date(connection)
-            except BaseException:
-                _pools.release(self._url)
-                raise
+                on_failure.pop_all()
             self._pool = pool
         return self._pool
 
@@ -286,10 +285,8 @@ class PostgresDatabase:
         try:
             with _our_errors(self.place, connection):
                 yield connection
-        except BaseException:
-            _roll_back(connection)
-            raise
         finally:
+            _roll_back(connection)
             pool.putconn(connection)
 
     def _bring_up_to_date(self, connection: Connection) -> None:
@@ -430,6 +427,7 @@ def place_of(url: str) -> str:
 
 
 def _roll_back(connection: Connection) -> None:
+    """Undo what was begun and not ended; nothing where all was."""
     if connection.info.transaction_status in (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR):
         try:
             connection.execute("ROLLBACK")

@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -127,11 +127,10 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def _undone_on_failure(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
-    except BaseException:
-        # SQLite may have rolled back by itself, and a disk that fails a write may fail this too.
+    finally:
+        # A disk that fails a write may fail this too.
         with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
+            connection.rollback()
 
 
 def files_of(path: Path) -> tuple[Path, Path, Path]:
@@ -201,11 +200,10 @@ def _connect_as_it_stands(path: Path, options: str) -> sqlite3.Connection:
 @contextmanager
 def _closed_on_failure(connection: sqlite3.Connection) -> Iterator[None]:
     """Close a connection that cannot be made ready."""
-    try:
+    with ExitStack() as on_failure:
+        on_failure.callback(connection.close)
         yield
-    except BaseException:
-        connection.close()
-        raise
+        on_failure.pop_all()
 
 
 class SqliteSession(Session):

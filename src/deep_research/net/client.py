@@ -7,7 +7,7 @@ import asyncio
 import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
 from typing import Self
 from urllib.parse import urljoin
 from weakref import WeakValueDictionary
@@ -160,14 +160,12 @@ class GuardedClient:
 
     async def _ask(self, here: WebAddress, headers: list[tuple[str, str]], body: bytes | None) -> Response:
         answer = await self._open(here, headers, body)
-        try:
-            return await self._read(here, answer, with_body=body is None)
-        except BaseException:
+        async with aclosing(answer), AsyncExitStack() as on_failure:
             # A page that is given up takes its connection along: over HTTP/2 the server would go on sending it.
-            await answer.extensions["network_stream"].aclose()
-            raise
-        finally:
-            await answer.aclose()
+            on_failure.push_async_callback(answer.extensions["network_stream"].aclose)
+            response = await self._read(here, answer, with_body=body is None)
+            on_failure.pop_all()
+            return response
 
     async def _open(self, here: WebAddress, headers: list[tuple[str, str]], body: bytes | None) -> httpcore2.Response:
         """Send the request and wait for the headers; once more where a kept connection turns out to be dead."""

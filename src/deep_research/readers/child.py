@@ -101,5 +101,5 @@ def _outcome(task: Task, raw: bytes) -> tuple[str, bytes]:
         return "refused", str(exc).encode("utf-8", "replace")
     except MemoryError:
         return "memory", b""
-    except Exception as exc:
+    except Exception as exc:  # A file may break a reader in ways nobody foresaw; the parent says so.
         return "failed", type(exc).__name__.encode()

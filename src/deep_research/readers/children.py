@@ -165,19 +165,17 @@ class _Pool:
 
     def _ask(self, child: _Child, task: Task, raw: bytes) -> _Answer:
         self._at_work.add(child)
+        answer = None
         try:
             answer = child.answer(task, raw)
-        except BaseException:
-            # Its answer would be taken for that of the next file.
-            child.stop()
-            raise
+            return answer
         finally:
             self._at_work.discard(child)
-        if answer.outcome in _ANSWERED:
-            self._waiting.append(child)
-        else:
-            child.stop()
-        return answer
+            if answer is not None and answer.outcome in _ANSWERED:
+                self._waiting.append(child)
+            else:
+                # An answer that comes late would be taken for that of the next file.
+                child.stop()
 
 
 _pool = _Pool()

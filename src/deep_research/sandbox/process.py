@@ -177,7 +177,7 @@ class Worker:
         except (WorkerLost, TimeoutError) as exc:
             reason = await worker.end()
             raise WorkerLost(reason or str(exc) or f"it did not start within {START_S:g} s") from exc
-        except BaseException:
+        except BaseException:  # Called off: no process may be left behind.
             await worker.end()
             raise
         return worker

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 
 from deep_research.errors import SourceError, SourceRefused
 from deep_research.sandbox.port import Execution
@@ -97,13 +98,12 @@ class WarmSandbox:
     async def _tested(self) -> Worker:
         """Return a worker of the backend that passed the self-test."""
         worker = await self._start()
-        try:
+        async with AsyncExitStack() as on_failure:
+            on_failure.push_async_callback(worker.end)
             execution = await worker.run(program("probe.py"), None)
             if problems := execution.stdout.split("\n")[:-1]:
                 raise WorkerLost(f"the self-test failed: {', '.join(problems)}")
-        except BaseException:
-            await worker.end()
-            raise
+            on_failure.pop_all()
         return worker
 
     async def _next(self) -> Worker:

@@ -8,6 +8,7 @@ import threading
 import time
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -61,17 +62,15 @@ class RateLimiter:
         latest_s = self.clock() + within_s
         while True:
             start_s = await self._reserve(latest_s)
-            try:
+            with ExitStack() as unless_used:
+                unless_used.callback(self._give_back, start_s)
                 while (wait_s := start_s - self.clock()) > 0:
                     check()
                     await self.sleep(min(wait_s, _LOOK_EVERY_S))
-            except BaseException:
-                self._give_back(start_s)
-                raise
-            # The service may have asked for a pause meanwhile.
-            if self._paused_until_s <= start_s:
-                return
-            self._give_back(start_s)
+                # The service may have asked for a pause meanwhile.
+                if self._paused_until_s <= start_s:
+                    unless_used.pop_all()
+                    return
 
     async def pause(self, seconds: float) -> None:
         """Let no call begin for a while, because the service asks for it."""
