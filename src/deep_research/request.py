@@ -207,4 +207,4 @@ class ResearchRequest(Value):
 
     def with_question(self, question: str) -> Self:
         """Return the same request for another question."""
-        return self.model_copy(update={"question": question})
+        return self.replace(question=question)

@@ -80,7 +80,7 @@ class CachedFetcher:
         answer = await self.fetcher.fetch(address, known=known.validators)
         if answer.status != _NOT_CHANGED:
             return answer
-        return known.model_copy(update={"fetched_at": answer.fetched_at})
+        return known.replace(fetched_at=answer.fetched_at)
 
     async def _keep(self, key: str, kept: _Kept) -> None:
         ttl_s = self.fresh_s if kept.page is None else max(self.fresh_s, _WEEK_S)

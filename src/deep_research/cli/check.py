@@ -36,7 +36,7 @@ def verify(
         recheck = bundle.recheck
         if digest and digest.lower() != bundle.digest:
             other = f"the bundle's digest is {bundle.digest}, not {digest}"
-            recheck = recheck.model_copy(update={"problems": (other, *recheck.problems)})
+            recheck = recheck.replace(problems=(other, *recheck.problems))
     elif digest:
         raise UsageError("Only a bundle has a digest.")
     elif path.is_file():

@@ -106,7 +106,7 @@ def ask_question(typed: Sequence[str], *, options: Mapping[str, Any], output: Ou
         return row
 
     with in_words_of(words):
-        request = request_from(settings, text).model_copy(update={"interactive": is_terminal(), **fields})
+        request = request_from(settings, text).replace(interactive=is_terminal(), **fields)
         return _stay(processor, begin(), output=output)
 
 
@@ -340,7 +340,7 @@ def _event_writer(sink: TextIO | None, shown: Display) -> OnEvent:
 
 def _waiting(row: RunRow, pending: JsonObject, words: Words) -> AnswerNeeded:
     """Return what is said of a run that waits: the question, and the commands that answer it."""
-    waiting = row.model_copy(update={"status": "waiting", "pending": pending})
+    waiting = row.replace(status="waiting", pending=pending)
     lines = (words("shell.waiting", run=row.id[:8]), *question_lines(pending, words), *next_commands(waiting, words))
     return answer_needed(row, pending, "\n".join(lines))
 

@@ -43,7 +43,7 @@ class JoinedCorpus:
         found: list[PassageHit] = []
         for hits in (one, _prefixed(two)):
             share = max((_held(hit, weights) for hit in hits[:_WEIGHED]), default=0.0)
-            found += [hit.model_copy(update={"score": hit.score * share}) for hit in hits]
+            found += [hit.replace(score=hit.score * share) for hit in hits]
         return sorted(found, key=lambda hit: (-hit.score, hit.address, hit.start))[:limit]
 
     async def contents(self) -> list[Listed]:
@@ -68,7 +68,7 @@ class JoinedCorpus:
 
 
 def _prefixed(found: Collection[Addressed]) -> list[Addressed]:
-    return [one.model_copy(update={"address": f"{SHARED}{one.address}"}) for one in found]
+    return [one.replace(address=f"{SHARED}{one.address}") for one in found]
 
 
 def _held(hit: PassageHit, weights: dict[str, float]) -> float:

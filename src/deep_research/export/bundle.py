@@ -141,7 +141,7 @@ def check_bundle(path: Path) -> CheckedBundle:
         if not recheck.has_texts:
             problems.append("the texts of the sources are not in the bundle")
         problems += recheck.problems
-        return CheckedBundle(digest, manifest.run, recheck.model_copy(update={"problems": tuple(problems)}))
+        return CheckedBundle(digest, manifest.run, recheck.replace(problems=tuple(problems)))
 
 
 def _unpacked(path: Path, folder: Path) -> dict[str, _Member]:

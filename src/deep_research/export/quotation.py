@@ -53,8 +53,8 @@ def _quoted_row(passage: CitedPassage, named: Named) -> Markup:
     for lines in (above, below):
         cells = [cells_of(line) for line in lines[0].splitlines()] if lines else []
         rows.append([own for own in cells if own not in ([], names)])
-    before = passage.model_copy(update={"before": passage.before[: above.start()]}) if above else passage
-    after = passage.model_copy(update={"after": passage.after[below.end() :]}) if below else passage
+    before = passage.replace(before=passage.before[: above.start()]) if above else passage
+    after = passage.replace(after=passage.after[below.end() :]) if below else passage
     return element(
         "quoted_row",
         before=_without_marks(_opening(_with_marks_named(before))),
@@ -112,7 +112,7 @@ def _with_marks_named(passage: CitedPassage) -> CitedPassage:
     whole = _MARKDOWN.sub(named, whole)
     start = len(passage.before)
     end = start + len(passage.quote)
-    return passage.model_copy(update={"before": whole[:start], "quote": whole[start:end], "after": whole[end:]})
+    return passage.replace(before=whole[:start], quote=whole[start:end], after=whole[end:])
 
 
 def _without_marks(text: str) -> _Pieces:

@@ -47,4 +47,4 @@ class GrowingAnswer(ThoughtSplitter):
         """Return what the provider reports, and an estimate of what it does not."""
         reported = self._reported
         written = reported.written or sum(map(tokens_at_most, (self._text.whole, self._reasoning.whole)))
-        return reported.model_copy(update={"read": reported.read or prompt_tokens, "written": written})
+        return reported.replace(read=reported.read or prompt_tokens, written=written)

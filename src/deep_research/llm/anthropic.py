@@ -82,7 +82,7 @@ class AnthropicVendor(Vendor):
                 return Piece(stop="stop")
             case "message_start":
                 # How much it has written is not known yet: the count there is that of the first event.
-                return Piece(usage=usage.model_copy(update={"written": 0}) if usage else None)
+                return Piece(usage=usage.replace(written=0) if usage else None)
             case "message_delta":
                 return Piece(stop=_stop(message["delta"]), usage=usage)
             case "message":

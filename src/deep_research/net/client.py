@@ -113,7 +113,7 @@ class GuardedClient:
                 response = await self._ask_in_time(here, _headers_for(here, hops[0], given), left_s)
                 left_s -= time.monotonic() - started
             if not _leads_on(response.status, response.headers):
-                return response.model_copy(update={"history": tuple(hop.text for hop in hops[:-1])})
+                return response.replace(history=tuple(hop.text for hop in hops[:-1]))
             hops.append(self._next_hop(hops, response.headers["location"]))
             if before_hop is not None:
                 await before_hop(hops[-1].text)

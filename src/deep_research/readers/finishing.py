@@ -15,11 +15,11 @@ _FACTS = ("title", "author", "published", "canonical", "language")
 
 def finished(reading: Reading, name: str) -> Reading:
     """Return a reading cleaned, with a title, its language, and a warning where it holds orders to an AI."""
-    reading = cleaned(reading.model_copy(update={"title": _title(reading) or PurePath(name).stem}))
+    reading = cleaned(reading.replace(title=_title(reading) or PurePath(name).stem))
     has_orders = find_prompt_injection(f"{reading.title}\n\n{reading.text}")
     warnings = (*reading.warnings, PROMPT_INJECTION_FOUND) if has_orders else reading.warnings
     language = reading.language or detect_language(reading.text)
-    return reading.model_copy(update={"language": language, "warnings": warnings})
+    return reading.replace(language=language, warnings=warnings)
 
 
 def _title(reading: Reading) -> str:
@@ -42,4 +42,4 @@ def cleaned(reading: Reading) -> Reading:
         )
     facts = {fact: one_line(getattr(reading, fact)) for fact in _FACTS}
     warnings = tuple(map(one_line, reading.warnings))
-    return reading.model_copy(update={"text": text, "places": places, "warnings": warnings, **facts})
+    return reading.replace(text=text, places=places, warnings=warnings, **facts)

@@ -19,7 +19,7 @@ def read(raw: bytes, name: str) -> Reading:
     raw = raw.removeprefix(codecs.BOM_UTF8)
     _, *mails = _ENVELOPE.split(raw)
     if not mails:
-        return eml.read(raw, name).model_copy(update={"extractor": extractor_of("eml")})
+        return eml.read(raw, name).replace(extractor=extractor_of("eml"))
     messages: list[Message] = []
     broken = 0
     for mail in mails[:MAX_MESSAGES]:

@@ -128,7 +128,7 @@ def _read(raw: bytes, name: str, media_type: str) -> Reading:
     if named is not None and named.name != file_format.name:
         warnings = (f"named like {named.name}, but it holds {file_format.name} and was read as that", *warnings)
     extractor = reading.extractor or extractor_of(file_format.name)
-    return reading.model_copy(update={"extractor": extractor, "warnings": warnings})
+    return reading.replace(extractor=extractor, warnings=warnings)
 
 
 def _format_by_name(name: str, media_type: str) -> FileFormat | None:

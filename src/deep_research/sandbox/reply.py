@@ -71,7 +71,7 @@ def execution_of(answer: JsonObject) -> Execution:
     svgs = tuple(map(_harmless, execution.svgs))
     if not (all(svgs) and all(map(_is_png, execution.figures))):
         raise _failed("The code gave back a picture that cannot be used.", printed)
-    return execution.model_copy(update={"svgs": svgs})
+    return execution.replace(svgs=svgs)
 
 
 def _failed(reason: str, printed: str) -> SourceError:

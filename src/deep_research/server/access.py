@@ -89,7 +89,7 @@ class AccessMiddleware:
         service: ResearchService = scope["app"].state.service
         find = _finder(service.accounts, connection, Headers(scope=scope))
         identity = await find()
-        identity = identity and identity.model_copy(update={"address": connection.address})
+        identity = identity and identity.replace(address=connection.address)
         if refused := await _refusal_for(service.accounts, connection, identity, scope):
             await refused(scope, receive, send)
             return

@@ -283,7 +283,7 @@ class Accounts:
                 created_at=now.isoformat(),
                 expires_at=(now + SIGN_IN_FOR).isoformat(),
             )
-            self.audit.write(records, who.model_copy(update={"user": user["id"]}), "sign-in")
+            self.audit.write(records, who.replace(user=user["id"]), "sign-in")
 
         await self._database.work(end)
         return secret

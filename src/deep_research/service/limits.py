@@ -186,7 +186,7 @@ class UsageLimits:
         queries = used.left("queries_a_day")
         if queries is not None:
             changes["queries"] = min(effort_of(request).queries, int(queries))
-        return request.model_copy(update={"budget": request.budget.model_copy(update=changes)})
+        return request.replace(budget=request.budget.replace(**changes))
 
     def _reserved(self, request: ResearchRequest, spent: Spend, limits: Limits) -> dict[str, str | float]:
         """Return what a run reserves: the rest of its budget, of what the account has a limit on."""

@@ -154,4 +154,4 @@ def request_for(
     own = {name: getattr(new, name) for name in ("context", "assume", "confirm_plan", "interactive", "add")}
     own |= {name: getattr(new, name) for name in ("focus", "since", "until", "sites")}
     own["follow"] = earlier.id if earlier is not None else ""
-    return settings, request_from(settings, new.question).model_copy(update=own)
+    return settings, request_from(settings, new.question).replace(**own)

@@ -164,7 +164,7 @@ def progress_of(
     # The row is newer than the events where something happened between reading the two.
     account.is_over = account.is_over or row.status == "done"
     sections = tuple(account.section(title) for title in account.sections)
-    spent = spent_so_far(calls).model_copy(update={"seconds": row.active_s})
+    spent = spent_so_far(calls).replace(seconds=row.active_s)
     kind = (row.pending or {}).get("kind")
     return RunProgress(
         run=row.id,
@@ -264,14 +264,14 @@ class RunAccount:
         for place in rounds[-1:]:
             ended = {"state": data["status"], "error": data.get("error", "")}
             ended |= {name: data[name] for name in ("hits", "learning")}
-            self.queries[place] = self.queries[place].model_copy(update=ended)
+            self.queries[place] = self.queries[place].replace(**ended)
 
     def section(self, title: str) -> SectionProgress:
         """Return a section; one that is to be searched again but is not, found nothing more to ask."""
         section = judged_section(title, self.sections[title], self.verdicts.get(title))
         stop = section.stop or ("exhausted" if self.is_over and section.round and not section.is_sufficient else "")
         is_thin = bool(stop or self.is_over) and not section.is_sufficient and section.coverage < THIN
-        return section.model_copy(update={"stop": stop, "is_thin": is_thin})
+        return section.replace(stop=stop, is_thin=is_thin)
 
 
 def judged_section(title: str, told: Mapping[str, Any], verdicts: Mapping[str, int] | None = None) -> SectionProgress:

@@ -205,7 +205,7 @@ def _with_deliveries(records: Records, row: Mapping[str, Any]) -> Schedule:
     rows = records.all("notifications_of", schedule=row["id"])
     fields = ("target", "run", "created_at", "sent_at", "tries", "error", "next_at")
     deliveries = tuple(Delivery(**{name: each[name] for name in fields}, kind=_kind_of(each["body"])) for each in rows)
-    return _schedule(row).model_copy(update={"deliveries": deliveries})
+    return _schedule(row).replace(deliveries=deliveries)
 
 
 def _kind_of(body: str) -> str:

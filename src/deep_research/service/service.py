@@ -180,7 +180,7 @@ class ResearchService:
     ) -> list[RunRow]:
         """Return the newest runs of this account first."""
         user = None if who.sees_all else who.user
-        chosen = (choice or RunChoice()).model_copy(update={"user": user})
+        chosen = (choice or RunChoice()).replace(user=user)
         return await self.store.list_runs(limit=limit, status=status, choice=chosen)
 
     async def set_tags(self, run: str, tags: tuple[str, ...], who: Identity) -> RunRow:

@@ -100,7 +100,7 @@ def _most_telling(hits: Sequence[Hit]) -> Hit:
 
     delivered = [hit.delivered for hit in hits if hit.delivered]
     most = max(delivered, key=lambda one: (len(one.text), one.engine), default=None)
-    return min(hits, key=key).model_copy(update={"delivered": most})
+    return min(hits, key=key).replace(delivered=most)
 
 
 def _votes(answers: Iterable[Ranked], hits: Mapping[str, Hit]) -> dict[str, float]:

@@ -127,7 +127,7 @@ def _check(statement: Statement, listed: Mapping[int, Source | None], sources: S
 
     def fault(kind: FaultKind, detail: str = "", near: Near | None = None) -> Checked:
         where = {"source": near.source.address, "passage": near.text} if near else {}
-        return result.model_copy(update={"verdict": "fault", "fault": kind, "detail": detail, **where})
+        return result.replace(verdict="fault", fault=kind, detail=detail, **where)
 
     unlisted = [number for number in statement.numbers if number not in listed]
     if unlisted:
@@ -146,7 +146,7 @@ def _check(statement: Statement, listed: Mapping[int, Source | None], sources: S
     for source in cited:
         if match := find_quote(statement.text, source.text):
             passage = source.text[match.start : match.end]
-            return result.model_copy(update={"verdict": "word_for_word", "source": source.address, "passage": passage})
+            return result.replace(verdict="word_for_word", source=source.address, passage=passage)
     if objection := _quotations(statement.text, cited, others):
         return fault(*objection)
     # Across languages words cannot be compared, but figures can.
@@ -162,7 +162,7 @@ def _check(statement: Statement, listed: Mapping[int, Source | None], sources: S
         return fault(found.kind, found.detail, near[0] if near else None)
     agrees = bool(near) and near[0].share >= RELATED and bool(figures_of(statement.text) or dates_of(statement.text))
     where = {"source": near[0].source.address, "passage": near[0].text} if near and near[0].share >= RELATED else {}
-    return result.model_copy(update={"verdict": "agrees" if agrees else "undecided", **where})
+    return result.replace(verdict="agrees" if agrees else "undecided", **where)
 
 
 def _claim(statement: Statement) -> Claim:

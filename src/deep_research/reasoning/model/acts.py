@@ -100,7 +100,7 @@ class ModelActs:
         )
         # An answer that was cut off gets more room.
         room = request.max_tokens * 2 if reply.stop == "length" else request.max_tokens
-        again = request.model_copy(update={"turns": turns, "max_tokens": room})
+        again = request.replace(turns=turns, max_tokens=room)
         second, problem = _read(await self._model.complete(again), read)
         best = second if second is not None else first
         if best is None:

@@ -105,7 +105,7 @@ def read_report(
     if is_cut and paragraphs:
         last = paragraphs.pop()
         kept = last.sentences if _STOP.search(last.sentences[-1].text) else last.sentences[:-1]
-        paragraphs += [last.model_copy(update={"sentences": kept})] if kept else []
+        paragraphs += [last.replace(sentences=kept)] if kept else []
     known = set(labels.values())
     cited = sum(not known.isdisjoint(sentence.evidence) for paragraph in paragraphs for sentence in paragraph.sentences)
     return Prose(tuple(paragraphs), _problem(text, paragraphs, len(labels), cited, language), cited)
@@ -169,7 +169,7 @@ def _rows(lines: list[str], marks: "_Marks") -> list[Sentence]:
         pairs = [(name, marks.bare(cell)) for name, cell in zip(names, texts, strict=False)]
         filled = tuple((name, cell) for name, cell in pairs if cell)
         if len(filled) > 1:
-            found.append(row(filled, ids).model_copy(update={"kind": kind, "basis": basis}))
+            found.append(row(filled, ids).replace(kind=kind, basis=basis))
     return found
 
 

@@ -102,7 +102,7 @@ class ReadingByModel(ModelActs):
             near = [one for one in chosen if one.start < candidate.end and candidate.start < one.end]
             best = max(near, key=lambda one: one.score, default=None)
             update = {"score": best.score, "section": best.section} if best else {"score": 0.0, "section": ""}
-            found.append(candidate.model_copy(update=update))
+            found.append(candidate.replace(**update))
         return tuple(found)
 
     def _extract_task(self, outline: Sequence[str], passages: str) -> str:
@@ -174,4 +174,4 @@ def _findings(answer: ExtractAnswer, candidates: Sequence[Finding], outline: Seq
         section = outline[wanted - 1 if 1 <= wanted <= len(outline) else 0]
         relevance = item_at(answer.relevance, place, _USUAL_RELEVANCE)
         score = round(_SCORE_OF_TEN * min(relevance, 10) / 10, 6)
-        yield candidates[number - 1].model_copy(update={"score": score, "section": section})
+        yield candidates[number - 1].replace(score=score, section=section)

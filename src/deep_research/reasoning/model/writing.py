@@ -146,9 +146,9 @@ class WritingByModel(ModelActs):
             sides = [(one.lead or one.section, one) for one in named]
             if len({name for name, _ in sides}) < _MIN_PERSPECTIVES or not prose.cited:
                 return None, prose.problem or "it needs two to four perspectives, each named in a line `### `"
-            return tuple(one.model_copy(update={"section": title, "lead": name}) for name, one in sides), prose.problem
+            return tuple(one.replace(section=title, lead=name) for name, one in sides), prose.problem
 
-        return counted.model_copy(update={"perspectives": await self._ask(request, read)})
+        return counted.replace(perspectives=await self._ask(request, read))
 
     async def plan_charts(self, findings: Findings) -> tuple[ChartSpec, ...]:
         """Let the model choose among series that really stand in the evidence, and write the programs that draw them
@@ -182,9 +182,7 @@ class WritingByModel(ModelActs):
                 # A title names what is shown: another number in it would be a claim.
                 is_fit = 0 < len(title) <= _MAX_TITLE_CHARS and told.issuperset(_DIGITS(title))
                 about = {"title": title if is_fit else spec.title, "python_code": code}
-                chosen.append(
-                    spec.model_copy(update=about | ({"chart_type": form} if form in get_args(ChartType) else {}))
-                )
+                chosen.append(spec.replace(**(about | ({"chart_type": form} if form in get_args(ChartType) else {}))))
         return tuple(chosen[:MAX_CHARTS])
 
     async def repair_chart(self, broken: BrokenChart) -> ChartSpec:
@@ -196,7 +194,7 @@ class WritingByModel(ModelActs):
             error=fenced(SOURCE_TAG, broken.error[-_ERROR_CHARS:]),
         )
         answer = await self._data(_REPAIR_CHART, CodeAnswer, task)
-        return broken.spec.model_copy(update={"python_code": answer.python_code})
+        return broken.spec.replace(python_code=answer.python_code)
 
     async def draft(self, findings: Findings) -> Paragraphs:
         """Write the whole report in one piece, with everything that was found in view."""
