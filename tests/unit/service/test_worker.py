@@ -239,7 +239,7 @@ async def test_a_full_disk_loses_no_run(bench):
                 raise CannotWrite("The disk is full.")
             return await super().finish(claim, status, **told)
 
-    bench.change = lambda adapters: replace(adapters, open_store=lambda: Full(bench.settings.store_path))
+    bench.change = lambda adapters: replace(adapters, open_store=lambda: Full(SqliteFile(bench.settings.store_path)))
     row = await bench.new_run("full-run")
     await bench.submit(row)
     await bench.until(row.id, "running")
