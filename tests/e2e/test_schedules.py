@@ -6,7 +6,6 @@ import hashlib
 import hmac
 import json
 import subprocess
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -29,6 +28,7 @@ from tests.support.authority import Authority
 from tests.support.loopback import LoopbackServer, Request, head_of
 from tests.support.mail_server import MailServer
 from tests.support.server import Client, serving, settings_for
+from tests.support.waiting import wait_until
 
 QUESTION = "What did the Halden plant cost and produce?"
 CHINESE = "青岚市海绵城市改造花了多少钱？"
@@ -498,7 +498,7 @@ def test_schedules_over_http(tmp_path, docs):
         made = client.http.post("/api/schedules", json={"question": QUESTION, "every": "7d", "depth": "quick"})
         assert made.status_code == 201
         id_ = made.json()["id"]
-        _await(lambda: client.http.get(f"/api/schedules/{id_}").json()["last_run"])
+        _wait_for_run(client, id_)
         client.wait(client.http.get(f"/api/schedules/{id_}").json()["last_run"], "done")
         paused = client.http.patch(f"/api/schedules/{id_}", json={"is_paused": True})
         assert paused.json()["is_paused"]
@@ -527,7 +527,8 @@ def test_the_command_line_keeps_schedules_that_a_server_carries_out(tmp_path):
     assert "paused" in command("list").stdout
     command("resume", id_[:6])
     with serving(settings_for(tmp_path)) as client:
-        _await(lambda: any(run["status"] == "done" for run in _runs(client)))
+        _wait_for_run(client, id_)
+        client.wait(_runs(client)[0]["id"], "done")
     shown = command("show", id_, "--json")
     assert json.loads(shown.stdout)["schedule"]["last_run"]
     assert command("remove", id_).returncode == 0
@@ -556,6 +557,8 @@ def _runs(client: Client) -> list[dict[str, Any]]:
     return list(client.http.get("/api/runs").json()["runs"])
 
 
-def _await(condition: Any) -> None:
-    while not condition():
-        time.sleep(0.1)
+def _wait_for_run(client: Client, schedule: str) -> None:
+    def shown() -> dict[str, Any]:
+        return dict(client.http.get(f"/api/schedules/{schedule}").json())
+
+    wait_until(lambda: bool(shown()["last_run"]), complaint=shown)

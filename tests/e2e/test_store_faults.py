@@ -109,6 +109,23 @@ async def test_read_only_store_is_said_to_be(store, tmp_path):
     assert str(tmp_path / "store.db") in lines[0]
 
 
+async def test_a_log_that_another_process_makes_just_now_does_not_make_a_store_read_only(store, tmp_path, monkeypatch):
+    await start_run(store)
+    await store.close()
+    look = os.access
+
+    def look_and_make_log(file: Path, mode: int) -> bool:
+        seen = look(file, mode)
+        if str(file).endswith("-wal"):
+            file.touch()
+        return seen
+
+    monkeypatch.setattr(os, "access", look_and_make_log)
+    again = Store(SqliteFile(tmp_path / "store.db"))
+    await start_run(again, run="another-run")
+    await again.close()
+
+
 def _read_only(folder: Path) -> tuple[str, ...]:
     """Make a folder read-only and return the command in which it is; root ignores rights, so it gets a mount."""
     if os.geteuid() != 0:

@@ -153,8 +153,11 @@ def _can_be_written(path: Path) -> bool:
     """Return whether a database that is there can be written; one that is not there can be tried."""
     if not os.access(path, os.F_OK):
         return True
-    # Another process that closes the database may take its log away between two looks.
-    return all(os.access(file, os.W_OK) or not os.access(file, os.F_OK) for file in (path.parent, *files_of(path)))
+    # Another process that opens or closes the database may make its log or take it away between two looks.
+    return all(
+        os.access(file, os.W_OK) or not os.access(file, os.F_OK) or os.access(file, os.W_OK)
+        for file in (path.parent, *files_of(path))
+    )
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection:
