@@ -9,6 +9,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+# What Python compiles is kept for the next process, whatever the shell says.
+export PYTHONDONTWRITEBYTECODE :=
 # Sandbox, browser and Chinese fonts; nothing fails without them.
 SYSTEM_PACKAGES := bubblewrap chromium fonts-noto-cjk postgresql
 
