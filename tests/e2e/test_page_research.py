@@ -80,6 +80,8 @@ def test_a_question_with_files_is_asked_back_planned_watched_and_survives_reload
 ) -> None:
     model, models = slow
     env = {"DEEP_RESEARCH_PROVIDER": "ollama:m", "DEEP_RESEARCH_OLLAMA_ADDRESS": models.address_of("ollama")}
+    # It is silent for as long as the browser takes.
+    env |= {"DEEP_RESEARCH_MODEL_IDLE_TIMEOUT_S": "3600", "DEEP_RESEARCH_MODEL_TIMEOUT_S": "3600"}
     with server_process(tmp_path, **env) as server, reading(browser, server.client.address) as reader:
         page = reader.page
         _start_with_files(page, tmp_path)

@@ -3,6 +3,8 @@
 // What a writer puts behind a sentence, also in Chinese brackets: [E2, E5], [so: E2], [calc: 3 * 4 = 12; E2].
 const MARK = /\s*[[【［](?:\s*(?:so|calc|none)\s*[:：][^\]】］]*|[^\]】］]*?E\s*\d[^\]】］]*)[\]】］]/gi;
 const OPEN_MARK = /\s*[[【［][^\]】］]*$/;
+// A line of which only the sign of a heading or an item has come.
+const SIGN = /^\s*(?:#{1,6}|[-*•+]{1,2}|\d{1,2}[.)]?)\s*$/;
 
 export class LiveText {
   constructor(place) {
@@ -20,7 +22,7 @@ export class LiveText {
       this.show(line);
       this.line = null;
     }
-    if (this.rest.trim()) this.show(this.rest.replace(OPEN_MARK, ""));
+    if (!SIGN.test(this.rest)) this.show(this.rest.replace(OPEN_MARK, ""));
     if (isAtEnd) this.place.scrollTop = this.place.scrollHeight;
   }
 
