@@ -15,7 +15,6 @@ import httpcore2
 from deep_research.errors import NetworkError
 from deep_research.net.guard import Guard, IpAddress, check_ip, ip_literal
 
-
 Addresses = tuple[IpAddress, ...]
 # Gives the addresses of a host at a port, the preferred one first, or raises `NetworkError`.
 Resolver = Callable[[str, int], Awaitable[Addresses]]

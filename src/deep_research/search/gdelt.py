@@ -3,9 +3,8 @@
 import json
 
 from deep_research.errors import SourceBusy, SourceError
-from deep_research.search.engine import Found, OnePageSearch
+from deep_research.search.engine import Found, OnePageSearch, PageQuery
 from deep_research.search.terms import subject_words
-from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json
 
 _LANGUAGES = {"en": "english", "zh": "chinese"}
@@ -21,14 +20,14 @@ class GdeltSearch(OnePageSearch):
 
     page_size = 100
 
-    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
+    async def results(self, query: PageQuery) -> list[Found]:
         text = await self.service.get_text(
             "/api/v2/doc/doc",
             params={
                 "query": _asked(query),
                 "mode": "artlist",
                 "format": "json",
-                "maxrecords": size,
+                "maxrecords": query.size,
                 "sort": "hybridrel",
                 "startdatetime": f"{query.since:%Y%m%d}000000" if query.since else None,
                 "enddatetime": f"{query.until:%Y%m%d}235959" if query.until else None,
@@ -50,7 +49,7 @@ class GdeltSearch(OnePageSearch):
         return data
 
 
-def _asked(query: SearchQuery) -> str:
+def _asked(query: PageQuery) -> str:
     words = subject_words(query)
     # A word that is too short spoils the whole question; Chinese words are short by nature.
     fitting = [word for word in words if len(word) >= _MIN_CHARS or not word.isascii()] or words

@@ -3,8 +3,7 @@
 from datetime import date
 
 from deep_research.net.contact import mail_of
-from deep_research.search.engine import Found, Page, ServiceSearch, words_of
-from deep_research.sources.hit import SearchQuery
+from deep_research.search.engine import Found, Page, PageQuery, ServiceSearch
 from deep_research.value import JsonObject, value_at
 
 _LANGUAGES = {"en": "english", "zh": "chinese"}
@@ -19,15 +18,15 @@ class PubMedSearch(ServiceSearch):
     first_day = date(1800, 1, 1)
     last_day = date(2999, 12, 31)
 
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
+    async def page(self, query: PageQuery) -> Page:
         first, _, last = self.days(query, "{:%Y/%m/%d} {:%Y/%m/%d}").partition(" ")
         found = await self.service.get_json(
             "/entrez/eutils/esearch.fcgi",
             params={
                 **self._who(),
                 "term": _term(query),
-                "retstart": number * size,
-                "retmax": size,
+                "retstart": query.offset,
+                "retmax": query.size,
                 "sort": "relevance",
                 "datetype": "pdat" if first else None,
                 "mindate": first or None,
@@ -51,7 +50,7 @@ class PubMedSearch(ServiceSearch):
         articles = [(one, value_at(summaries, "result", one)) for one in numbers]
         # An article that is gone has an error in its place.
         kept = [_found(one, what) for one, what in articles if isinstance(what, dict) and "error" not in what]
-        return Page(kept, is_last=len(numbers) < size)
+        return Page(kept, is_last=len(numbers) < query.size)
 
     def _who(self) -> dict[str, str | None]:
         return {
@@ -63,9 +62,9 @@ class PubMedSearch(ServiceSearch):
         }
 
 
-def _term(query: SearchQuery) -> str:
+def _term(query: PageQuery) -> str:
     language = _LANGUAGES.get(query.language.partition("-")[0])
-    return f"({words_of(query)}) AND {language}[la]" if language else words_of(query)
+    return f"({query.words}) AND {language}[la]" if language else query.words
 
 
 def _found(number: str, article: JsonObject) -> Found:
