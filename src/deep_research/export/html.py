@@ -2,7 +2,6 @@
 
 from base64 import b64encode
 from hashlib import sha256
-from pathlib import Path
 
 from deep_research.export.article import contents_list, in_parts
 from deep_research.export.contents import Contents
@@ -10,7 +9,7 @@ from deep_research.export.markup import packaged, templates
 from deep_research.messages.words import words_in
 
 
-def to_html(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 - the page needs no file beside it
+def to_html(contents: Contents) -> bytes:
     """Return the report as a page.
 
     The policy names our own style and script by their hashes: nothing else runs, and only pictures in the page show.
