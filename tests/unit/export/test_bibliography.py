@@ -114,4 +114,4 @@ def test_a_report_without_sources_has_no_references(make: object) -> None:
         update={"citations": made.edition.citations.model_copy(update={"cited": ()}), "passages": ()}
     )
     assert callable(make)
-    assert make(Contents(edition, {}, "", True, "/nowhere"), None).strip() in (b"", b"[]")
+    assert make(Contents(edition, {}, "", True, "/nowhere")).strip() in (b"", b"[]")
