@@ -3,9 +3,9 @@
 from base64 import b64encode
 from hashlib import sha256
 
-from deep_research.export.article import contents_list, in_parts
+from deep_research.export.article import in_parts
 from deep_research.export.contents import Contents
-from deep_research.export.markup import packaged, templates
+from deep_research.export.markup import element, packaged, templates
 from deep_research.messages.words import words_in
 
 
@@ -25,7 +25,7 @@ def to_html(contents: Contents) -> bytes:
     return page.render(
         title=contents.edition.report.title,
         report=report,
-        contents_list=contents_list(report.entries, words),
+        contents_list=element("contents_list", report.entries, words),
         words=words,
         policy=policy,
         style=style,

@@ -80,8 +80,7 @@ _TABLE = TypeAdapter(dict[str, dict[str, Price]])
 def load_prices(own: Path | None = None) -> PriceTable:
     """Return the prices by provider and model; a user's file adds to the ones that come along and corrects them."""
     shipped = _TABLE.validate_python(tomllib.loads(files(__package__).joinpath("prices.toml").read_text("utf-8")))
-    mark = {"is_shipped": True}
-    table = {name: {of: price.replace(**mark) for of, price in each.items()} for name, each in shipped.items()}
+    table = {name: {of: price.replace(is_shipped=True) for of, price in each.items()} for name, each in shipped.items()}
     for provider, prices in (_read(own) if own else {}).items():
         table[provider] = table.get(provider, {}) | prices
     return table

@@ -26,6 +26,7 @@ from deep_research.value import Json, JsonObject, value_at
 
 # Tavily and Brave take no longer queries, and no engine finds more with more words.
 _MAX_QUERY_CHARS = 400
+_LANGUAGES = {"en": "english", "zh": "chinese"}
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,11 @@ class PageQuery(SearchQuery):
     def words(self) -> str:
         """Return the words on one line, as long as services take them."""
         return " ".join(self.query.split())[:_MAX_QUERY_CHARS].rstrip()
+
+    @property
+    def language_in_english(self) -> str:
+        """Return the English name of the language, "" where we know none."""
+        return _LANGUAGES.get(self.language.partition("-")[0], "")
 
     @property
     def words_with_sites(self) -> str:

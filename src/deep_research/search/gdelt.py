@@ -7,7 +7,6 @@ from deep_research.search.engine import Found, OnePageSearch, PageQuery
 from deep_research.search.terms import subject_words
 from deep_research.value import Json
 
-_LANGUAGES = {"en": "english", "zh": "chinese"}
 # Errors come as a sentence with status 200; this is how the one begins that time heals.
 _TOO_OFTEN = "Please limit requests"
 # Every word must stand in an article.
@@ -33,12 +32,6 @@ class GdeltSearch(OnePageSearch):
                 "enddatetime": f"{query.until:%Y%m%d}235959" if query.until else None,
             },
         )
-        data = self._json(text)
-        # Where nothing was found the list itself is missing.
-        articles = [] if data == {} else self.items_at(data, "articles")
-        return [Found(item.get("url"), item.get("title"), "", _day(item.get("seendate"))) for item in articles]
-
-    def _json(self, text: str) -> Json:
         if text.startswith(_TOO_OFTEN):
             raise SourceBusy(f"{self.endpoint.title} limits its callers.", retry_after_s=5.0)
         try:
@@ -46,7 +39,9 @@ class GdeltSearch(OnePageSearch):
             data: Json = json.loads(text, strict=False)
         except ValueError as exc:
             raise SourceError(f"{self.endpoint.title} did not answer in JSON.") from exc
-        return data
+        # Where nothing was found the list itself is missing.
+        articles = [] if data == {} else self.items_at(data, "articles")
+        return [Found(item.get("url"), item.get("title"), "", _day(item.get("seendate"))) for item in articles]
 
 
 def _asked(query: PageQuery) -> str:
@@ -54,8 +49,8 @@ def _asked(query: PageQuery) -> str:
     # A word that is too short spoils the whole question; Chinese words are short by nature.
     fitting = [word for word in words if len(word) >= _MIN_CHARS or not word.isascii()] or words
     parts = [word if word.isalnum() else f'"{word}"' for word in fitting[:_MAX_WORDS]]
-    language = _LANGUAGES.get(query.language.partition("-")[0])
     sites = " OR ".join(f"domainis:{site}" for site in query.sites)
+    language = query.language_in_english
     parts += [f"sourcelang:{language}" if language else "", f"({sites})" if len(query.sites) > 1 else sites]
     return " ".join(filter(None, parts))
 

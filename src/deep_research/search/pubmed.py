@@ -6,7 +6,6 @@ from deep_research.net.contact import mail_of
 from deep_research.search.engine import Found, Page, PageQuery, ServiceSearch
 from deep_research.value import JsonObject, value_at
 
-_LANGUAGES = {"en": "english", "zh": "chinese"}
 _MAX_AUTHORS = 3
 
 
@@ -19,12 +18,13 @@ class PubMedSearch(ServiceSearch):
     last_day = date(2999, 12, 31)
 
     async def page(self, query: PageQuery) -> Page:
+        words, language = query.words, query.language_in_english
         first, _, last = self.days(query, "{:%Y/%m/%d} {:%Y/%m/%d}").partition(" ")
         found = await self.service.get_json(
             "/entrez/eutils/esearch.fcgi",
             params={
                 **self._who(),
-                "term": _term(query),
+                "term": f"({words}) AND {language}[la]" if language else words,
                 "retstart": query.offset,
                 "retmax": query.size,
                 "sort": "relevance",
@@ -60,11 +60,6 @@ class PubMedSearch(ServiceSearch):
             "email": mail_of(self.endpoint.contact) or None,
             "api_key": self.endpoint.key or None,
         }
-
-
-def _term(query: PageQuery) -> str:
-    language = _LANGUAGES.get(query.language.partition("-")[0])
-    return f"({query.words}) AND {language}[la]" if language else query.words
 
 
 def _found(number: str, article: JsonObject) -> Found:
