@@ -26,11 +26,15 @@ class ArxivSearch(ServiceSearch):
 
     async def page(self, query: PageQuery) -> Page:
         ids = _ID.findall(query.query)
+        words = subject_words(query)
+        asked = (" AND " if len(words) <= _MAX_ALL else " OR ").join(f'all:"{word}"' for word in words)
+        if days := self.days(query, "submittedDate:[{:%Y%m%d}0000 TO {:%Y%m%d}2359]"):
+            asked = f"({asked}) AND {days}"
         text = await self.service.get_text(
             "/api/query",
             params={
                 "id_list": ",".join(ids) or None,
-                "search_query": None if ids else self._search_query(query),
+                "search_query": None if ids else asked,
                 "start": query.offset,
                 "max_results": query.size,
                 "sortBy": "relevance",
@@ -45,13 +49,6 @@ class ArxivSearch(ServiceSearch):
         if any(_ERROR in entry.findtext(f"{ATOM}id", "") for entry in entries):
             raise self.wrong_form()
         return Page([_found(entry) for entry in entries], is_last=True if ids else None)
-
-    def _search_query(self, query: PageQuery) -> str:
-        words = subject_words(query)
-        glue = " AND " if len(words) <= _MAX_ALL else " OR "
-        asked = glue.join(f'all:"{word}"' for word in words)
-        days = self.days(query, "submittedDate:[{:%Y%m%d}0000 TO {:%Y%m%d}2359]")
-        return f"({asked}) AND {days}" if days else asked
 
 
 def _found(entry: etree._Element) -> Found:

@@ -22,22 +22,20 @@ class GitHubSearch(ServiceSearch):
     fields: ClassVar[tuple[str, ...]] = ("html_url", "full_name", "description", "pushed_at")
 
     async def page(self, query: PageQuery) -> Page:
+        ending = self.qualifier
+        if query.since or query.until:
+            ending += f" {self.date_qualifier}:{query.since or '*'}..{query.until or '*'}"
+        asked = query.words[: _MAX_CHARS - len(ending)].rstrip() + ending
         data = await self.service.get_json(
-            self.path, params={"q": self._words(query), "per_page": query.size, "page": query.number + 1}
+            self.path, params={"q": asked, "per_page": query.size, "page": query.number + 1}
         )
         return Page(results_in(self.items_at(data, "items"), *self.fields))
-
-    def _words(self, query: PageQuery) -> str:
-        dates = f"{query.since or '*'}..{query.until or '*'}" if query.since or query.until else ""
-        added = [self.qualifier, f"{self.date_qualifier}:{dates}" if dates else ""]
-        ending = "".join(f" {part}" for part in added if part)
-        return query.words[: _MAX_CHARS - len(ending)].rstrip() + ending
 
 
 class GitHubIssueSearch(GitHubSearch):
     """Issues of all repositories."""
 
     path = "/search/issues"
-    qualifier = "is:issue"
+    qualifier = " is:issue"
     date_qualifier = "created"
     fields = ("html_url", "title", "body", "created_at")
