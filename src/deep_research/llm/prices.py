@@ -35,8 +35,12 @@ class Usage(Value):
     @classmethod
     def of(cls, *, read: object, cached: object = 0, cache_written: object = 0, written: object) -> "Usage | None":
         """Return what a server reported, None where it counts nothing; what is no count is taken for 0."""
-        given = {"read": read, "cached": cached, "cache_written": cache_written, "written": written}
-        usage = cls(**{name: number_of(count) for name, count in given.items()})
+        usage = cls(
+            read=number_of(read),
+            cached=number_of(cached),
+            cache_written=number_of(cache_written),
+            written=number_of(written),
+        )
         return usage if usage.read or usage.written else None
 
     def joined(self, later: "Usage") -> "Usage":

@@ -27,10 +27,9 @@ class HackerNewsSearch(ServiceSearch):
                 "numericFilters": ",".join(limits) or None,
             },
         )
-        stories = self.items_at(data, "hits")
         found = [
             Found(_address(story), story.get("title"), story.get("story_text"), story.get("created_at"))
-            for story in stories
+            for story in self.items_at(data, "hits")
         ]
         pages = value_at(data, "nbPages")
         return Page(found, is_last=not isinstance(pages, int) or query.number + 1 >= pages)
