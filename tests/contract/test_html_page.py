@@ -36,7 +36,7 @@ async def until(window: Window, expression: str) -> None:
 
 
 async def opened(window: Window, folder: Path, of: Edition | None = None, **options: Any) -> None:
-    await window.open(address_of(folder, to_html(contents(of), None)), **options)
+    await window.open(address_of(folder, to_html(contents(of))), **options)
 
 
 async def test_a_marker_opens_its_passage_by_mouse_and_escape_gives_the_focus_back(tmp_path: Path):
@@ -295,7 +295,7 @@ async def test_hostile_texts_run_nothing_and_load_nothing(tmp_path: Path):
         for number, attack in enumerate(ATTACKS):
             folder = tmp_path / str(number)
             folder.mkdir()
-            page = address_of(folder, to_html(contents(hostile(f"a {attack} b", edition())), None))
+            page = address_of(folder, to_html(contents(hostile(f"a {attack} b", edition()))))
             await (window.go(page) if number else window.open(page))
             await window.ask("window.alert = () => { window.hit = true }")
             await window.ask("document.querySelectorAll('main a.cite').forEach(each => each.click())")
@@ -310,7 +310,7 @@ async def test_hostile_texts_run_nothing_and_load_nothing(tmp_path: Path):
 
 async def test_the_policy_stops_what_would_get_in(tmp_path: Path):
     async with browser_window() as window:
-        page = to_html(contents(), None).replace(
+        page = to_html(contents()).replace(
             b"</body>", b"<script>window.hit = 1</script><img src=http://a.example/></body>"
         )
         await window.open(address_of(tmp_path, page))

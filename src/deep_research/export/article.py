@@ -19,7 +19,7 @@ from deep_research.charts.style import in_dark
 from deep_research.export.contents import Contents
 from deep_research.export.markup import element, joined
 from deep_research.export.quotation import quotation
-from deep_research.messages.words import Words, words_in
+from deep_research.messages.words import words_in
 from deep_research.report.citation import Source
 from deep_research.report.edition import CitedPassage
 from deep_research.report.layout import (
@@ -65,15 +65,6 @@ class _Use(NamedTuple):
         return self.sign not in (_SOUND, *_SIGNS.values())
 
 
-class _Shown(NamedTuple):
-    """A picture as the addresses of its light and dark forms, "" where there is none, and its words."""
-
-    title: str
-    alt: str
-    shown: str = ""
-    dark: str = ""
-
-
 # The address of a document's stored text, at a passage of it: its id, start and end.
 LinkToSource: TypeAlias = Callable[[str, int, int], str]
 
@@ -90,11 +81,6 @@ class Parts(NamedTuple):
 def in_parts(contents: Contents, link_to_source: LinkToSource | None = None) -> Parts:
     """Return a report in HTML, with links to the texts of its sources where there is an address for them."""
     return _Writer(contents, link_to_source).parts()
-
-
-def contents_list(entries: list[tuple[str, str]], words: Words) -> Markup:
-    """Return the table of contents of a page: ids and titles of its sections."""
-    return element("contents_list", entries, words)
 
 
 class _Writer:
@@ -286,29 +272,30 @@ class _Writer:
         id_, figure = f"figure-{caption.number}", caption.figure
         rows_of = (row.evidence for row in figure.rows)
         self._cite((*self._shown(caption.cite_ids), *rows_of), _Use(id_, picture.title))
-        named = figure.named_columns
-        rows = []
+        named, rows = figure.named_columns, []
         for row in figure.rows:
             mark = Span(str(self.edition.number_of(row.evidence)), "marker", (row.evidence,))
             rows.append(([getattr(row, key) for key in named], f"{row.value:,.15g}", self._marker(mark, id_)))
+        light, dark = self._pictures(picture)
         return element(
             "figure",
             id=id_,
-            picture=self._picture(picture),
+            picture=picture,
+            light=light,
+            dark=dark,
             sources=self._line(picture.sources, id_),
             named=named,
             rows=rows,
             words=self.words,
         )
 
-    def _picture(self, picture: Picture) -> _Shown:
-        """Return the picture for light and dark pages, or nothing where neither of its files is one."""
-        figure, bare = picture.caption.figure, _Shown(picture.title, picture.alt)
+    def _pictures(self, picture: Picture) -> tuple[str, str]:
+        """Return the addresses of the picture for light and for dark pages, "" where there is none."""
+        figure = picture.caption.figure
         svg, png = (self.contents.pictures.get(id_, b"") for id_ in (figure.svg, figure.png))
         if _is_svg(svg):
-            dark = in_dark(svg.decode()).encode()
-            return bare._replace(shown=_inline("image/svg+xml", svg), dark=_inline("image/svg+xml", dark))
-        return bare._replace(shown=_inline("image/png", png)) if png.startswith(_PNG) else bare
+            return _inline("image/svg+xml", svg), _inline("image/svg+xml", in_dark(svg.decode()).encode())
+        return _inline("image/png", png) if png.startswith(_PNG) else "", ""
 
     def _sources(self) -> Markup:
         """Return the sources with the passages that are cited of each."""

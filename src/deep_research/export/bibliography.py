@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from datetime import datetime
 from typing import Literal, NamedTuple
 from unicodedata import normalize
 from urllib.parse import quote
@@ -32,16 +32,25 @@ _TEX_LANGUAGES = {"en": "english", "zh": "chinese"}
 _IN_ADDRESS = "!#$%&'()*+,-./:;=?@_~[]"
 
 Kind = Literal["article", "preprint", "page", "file"]
+# What RIS and CSL call them.
+_RIS_KINDS: Mapping[Kind, str] = {"article": "JOUR", "preprint": "UNPB", "page": "ELEC", "file": "GEN"}
+_CSL_KINDS: Mapping[Kind, str] = {
+    "article": "article-journal",
+    "preprint": "article",
+    "page": "webpage",
+    "file": "document",
+}
 
 
 class Entry(NamedTuple):
-    """A source as a list of references describes it; what is not known is ""."""
+    """A source as a list of references describes it; what is not known is empty, as is the day of access to a file."""
 
     key: str
     kind: Kind
     title: str
     authors: tuple[str, ...]
     date: tuple[int, ...]
+    accessed: tuple[int, ...]
     address: str
     doi: str
     arxiv: str
@@ -49,21 +58,20 @@ class Entry(NamedTuple):
     note: str
 
 
-def to_bibtex(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 every format is told its file
+def to_bibtex(contents: Contents) -> bytes:
     """Return the cited sources as BibTeX, in UTF-8."""
-    return "\n".join(_bibtex(entry, _accessed(contents)) for entry in entries(contents)).encode()
+    return "\n".join(map(_bibtex, entries(contents))).encode()
 
 
-def to_ris(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 every format is told its file
+def to_ris(contents: Contents) -> bytes:
     """Return the cited sources as RIS."""
-    lines = (line for entry in entries(contents) for line in (*_ris(entry, _accessed(contents)), ""))
+    lines = (line for entry in entries(contents) for line in (*_ris(entry), ""))
     return "".join(f"{line}\r\n" for line in lines).encode()
 
 
-def to_csl(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 every format is told its file
+def to_csl(contents: Contents) -> bytes:
     """Return the cited sources as CSL-JSON."""
-    items = [_csl(entry, _accessed(contents)) for entry in entries(contents)]
-    return (json.dumps(items, ensure_ascii=False, indent=2) + "\n").encode()
+    return (json.dumps(list(map(_csl, entries(contents))), ensure_ascii=False, indent=2) + "\n").encode()
 
 
 def entries(contents: Contents) -> list[Entry]:
@@ -71,7 +79,7 @@ def entries(contents: Contents) -> list[Entry]:
     found: list[Entry] = []
     taken: set[str] = set()
     for source in contents.edition.citations.cited:
-        entry = _entry(source)
+        entry = _entry(source, contents.edition.created_at)
         key, number = entry.key, 1
         while key in taken:
             number += 1
@@ -81,7 +89,7 @@ def entries(contents: Contents) -> list[Entry]:
     return found
 
 
-def _entry(source: Source) -> Entry:
+def _entry(source: Source, made: datetime) -> Entry:
     address = one_line(source.address)
     doi = _DOI.search(address) if is_web(address) and _DOI_PLACE.search(address) else None
     arxiv = _ARXIV.match(address)
@@ -103,6 +111,7 @@ def _entry(source: Source) -> Entry:
         title=title,
         authors=authors,
         date=date,
+        accessed=() if kind == "file" else (made.year, made.month, made.day),
         address=address,
         doi=doi[0].rstrip(".,;") if doi else "",
         arxiv=arxiv[1] if arxiv else "",
@@ -118,12 +127,7 @@ def _key(title: str, date: tuple[int, ...], document: str) -> str:
     return f"{name}-{date[0]}" if date else name
 
 
-def _accessed(contents: Contents) -> tuple[int, int, int]:
-    day = contents.edition.created_at
-    return day.year, day.month, day.day
-
-
-def _bibtex(entry: Entry, accessed: tuple[int, ...]) -> str:
+def _bibtex(entry: Entry) -> str:
     # Programs take addresses and DOIs as they stand: only what would end a field is encoded.
     web = quote(entry.address, safe=_IN_ADDRESS) if entry.kind != "file" else ""
     fields = {
@@ -137,7 +141,7 @@ def _bibtex(entry: Entry, accessed: tuple[int, ...]) -> str:
         "eprint": entry.arxiv,
         "archiveprefix": "arXiv" if entry.arxiv else "",
         "url": web,
-        "urldate": "-".join(f"{part:02d}" for part in accessed) if web else "",
+        "urldate": "-".join(f"{part:02d}" for part in entry.accessed),
         "howpublished": "" if web else _tex(entry.address),
         "langid": _TEX_LANGUAGES.get(entry.language[:2], ""),
         "note": _tex(entry.note),
@@ -150,19 +154,17 @@ def _tex(text: str) -> str:
     return "".join(_TEX.get(sign, sign) for sign in text)
 
 
-def _ris(entry: Entry, accessed: tuple[int, ...]) -> Iterator[str]:
-    kinds: Mapping[Kind, str] = {"article": "JOUR", "preprint": "UNPB", "page": "ELEC", "file": "GEN"}
-    is_file = entry.kind == "file"
+def _ris(entry: Entry) -> Iterator[str]:
     fields = (
-        ("TY", kinds[entry.kind]),
+        ("TY", _RIS_KINDS[entry.kind]),
         ("ID", entry.key),
         ("TI", entry.title),
         *(("AU", name) for name in entry.authors),
         ("PY", str(entry.date[0]) if entry.date else ""),
-        ("DA", _ris_day(entry.date) if entry.date else ""),
+        ("DA", _ris_day(entry.date)),
         ("DO", entry.doi),
-        ("L1" if is_file else "UR", entry.address),
-        ("Y2", "" if is_file else _ris_day(accessed)),
+        ("L1" if entry.kind == "file" else "UR", entry.address),
+        ("Y2", _ris_day(entry.accessed)),
         ("LA", entry.language),
         ("N1", entry.note),
     )
@@ -171,36 +173,36 @@ def _ris(entry: Entry, accessed: tuple[int, ...]) -> Iterator[str]:
 
 
 def _ris_day(date: tuple[int, ...]) -> str:
-    """Return a day as year/month/day/, where what is not known stays empty."""
+    """Return a day as year/month/day/, where what is not known stays empty, or all of it."""
     parts = [f"{part:02d}" for part in date]
-    return "/".join([*parts, *[""] * (3 - len(parts)), ""])
+    return "/".join([*parts, *[""] * (3 - len(parts)), ""]) if date else ""
 
 
-def _csl(entry: Entry, accessed: tuple[int, ...]) -> JsonObject:
-    kinds: Mapping[Kind, str] = {
-        "article": "article-journal",
-        "preprint": "article",
-        "page": "webpage",
-        "file": "document",
-    }
+def _csl(entry: Entry) -> JsonObject:
     is_file = entry.kind == "file"
     authors: list[Json] = [{"literal": name} for name in entry.authors]
-    fields: JsonObject = {
-        "id": entry.key,
-        "type": kinds[entry.kind],
-        "title": entry.title,
-        "author": authors,
-        "issued": _csl_day(entry.date) if entry.date else None,
-        "accessed": None if is_file else _csl_day(accessed),
-        "URL": None if is_file else entry.address,
-        "archive_location": entry.address if is_file else None,
-        "DOI": entry.doi,
-        "number": f"arXiv:{entry.arxiv}" if entry.arxiv else None,
-        "language": entry.language,
-        "note": entry.note,
-    }
-    return {name: value for name, value in fields.items() if value}
+    return known_only(
+        {
+            "id": entry.key,
+            "type": _CSL_KINDS[entry.kind],
+            "title": entry.title,
+            "author": authors,
+            "issued": _csl_day(entry.date),
+            "accessed": _csl_day(entry.accessed),
+            "URL": None if is_file else entry.address,
+            "archive_location": entry.address if is_file else None,
+            "DOI": entry.doi,
+            "number": f"arXiv:{entry.arxiv}" if entry.arxiv else None,
+            "language": entry.language,
+            "note": entry.note,
+        }
+    )
 
 
 def _csl_day(date: tuple[int, ...]) -> JsonObject:
-    return {"date-parts": [list(date)]}
+    return {"date-parts": [list(date)]} if date else {}
+
+
+def known_only(fields: JsonObject) -> JsonObject:
+    """Return the fields that hold something."""
+    return {name: value for name, value in fields.items() if value not in ("", None, [], {})}

@@ -80,7 +80,7 @@ class CheckedBundle(NamedTuple):
     recheck: Recheck
 
 
-def to_bundle(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 - every format has this form
+def to_bundle(contents: Contents) -> bytes:
     """Return the report with its proofs, its sources' texts and, as far as there is room, their pages as fetched."""
     members = _members(contents)
     edition = contents.edition

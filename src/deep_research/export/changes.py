@@ -175,7 +175,7 @@ def changes_as_html(changes: Changes, words: Words) -> str:
         templates()
         .get_template("changes.html")
         .render(
-            title=one_line(_Telling(changes, words).head()[0]),
+            title=one_line(words("versions.title", title=changes.after.title)),
             style=packaged("changes.css"),
             body=changes_in_html(changes, words),
             words=words,

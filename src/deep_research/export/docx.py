@@ -8,7 +8,6 @@ import re
 import zipfile
 from collections.abc import Mapping
 from itertools import count
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import docx
@@ -22,16 +21,9 @@ from docx.shared import Cm, Emu, Pt, RGBColor
 
 from deep_research.export.contents import Contents
 from deep_research.export.markup import templates
-from deep_research.export.printed import (
-    has_contents,
-    is_number_column,
-    is_web,
-    printed,
-    running_title,
-    shares_of,
-    subtitle,
-)
+from deep_research.export.printed import is_number_column, is_web, printed, shares_of
 from deep_research.messages.words import words_in
+from deep_research.report.edition import Edition
 from deep_research.report.escaping import one_line
 from deep_research.report.layout import Heading, Picture, Table
 
@@ -58,23 +50,23 @@ _BAD_PICTURE = (InvalidImageStreamError, UnexpectedEndOfFileError, UnrecognizedI
 Element = Any
 
 
-def to_docx(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 every format is told its file
+def to_docx(contents: Contents) -> bytes:
     """Return the report as a Word document; the same report gives the same bytes."""
     edition, words = contents.edition, words_in(contents.edition.language)
-    document = docx.Document()
-    _set_up(document, contents)
-    package, blocks = _Package(document, contents.pictures), printed(contents)
-    headings = enumerate((block for block in blocks if isinstance(block, Heading)), start=1)
+    document, pages = docx.Document(), printed(contents)
+    _set_up(document, edition, pages.running_title)
+    package = _Package(document, contents.pictures)
+    headings = enumerate((block for block in pages.blocks if isinstance(block, Heading)), start=1)
     body = (
         templates()
         .get_template("document.xml")
         .render(
             edition=edition,
             words=words,
-            subtitle=subtitle(edition, words),
-            has_contents=has_contents(edition),
+            subtitle=pages.subtitle,
+            has_contents=pages.has_contents,
             chapters=[(number, heading.text) for number, heading in headings if heading.level == 2],
-            blocks=[(type(block).__name__, block) for block in blocks],
+            blocks=[(type(block).__name__, block) for block in pages.blocks],
             styles={style.name: style.style_id for style in document.styles},
             package=package,
         )
@@ -149,9 +141,8 @@ class _Package:
         return [(part, bool(at % 2)) for at, part in enumerate(_RIGHT_TO_LEFT.split(text)) if part]
 
 
-def _set_up(document: Document, contents: Contents) -> None:
+def _set_up(document: Document, edition: Edition, running_title: str) -> None:
     """Set the page, the styles, the running title, the page numbers and the document's properties."""
-    edition = contents.edition
     section = document.sections[0]
     section.page_width, section.page_height = Cm(21), Cm(29.7)
     section.left_margin = section.right_margin = Cm(2.4)
@@ -190,16 +181,11 @@ def _set_up(document: Document, contents: Contents) -> None:
     own = region if edition.language.startswith("zh") else {"en": "en-GB"}.get(edition.language, edition.language)
     language = {"val": own, "eastAsia": region, "bidi": "ar-SA"}
     normal.element.rPr.append(OxmlElement("w:lang", {qn(f"w:{key}"): value for key, value in language.items()}))
-    _set_properties(document, contents)
-    section.header.paragraphs[0].add_run(running_title(edition))
+    section.header.paragraphs[0].add_run(running_title)
     for footer in (section.footer, section.first_page_footer):
         paragraph = footer.paragraphs[0]
         paragraph.alignment = WD_ALIGN_PARAGRAPH.CENTER
         paragraph._p.extend(parse_xml(templates().get_template("footer.xml").render()))
-
-
-def _set_properties(document: Document, contents: Contents) -> None:
-    edition = contents.edition
     properties = document.core_properties
     made = edition.created_at.replace(tzinfo=None, microsecond=0)
     # The format takes no longer texts.

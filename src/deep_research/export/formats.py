@@ -16,10 +16,10 @@ from deep_research.report.markdown import seen_from
 class Format(NamedTuple):
     """A format: the function that makes it, the package and extra it needs beside the base, and its file ending.
 
-    Some need the cited sources, not only what is quoted of them.
+    Markdown is there already, and made by none. Some need the cited sources, not only what is quoted of them.
     """
 
-    function: str
+    function: str = ""
     package: str = ""
     extra: str = ""
     ending: str = ""
@@ -30,7 +30,7 @@ FORMATS: dict[str, Format] = {
     "pdf": Format("deep_research.export.pdf:to_pdf", package="typst", extra="pdf"),
     "docx": Format("deep_research.export.docx:to_docx"),
     "html": Format("deep_research.export.html:to_html"),
-    "md": Format("deep_research.export.formats:to_markdown"),
+    "md": Format(),
     "json": Format("deep_research.export.json_ld:to_json"),
     "bib": Format("deep_research.export.bibliography:to_bibtex"),
     "ris": Format("deep_research.export.bibliography:to_ris"),
@@ -62,9 +62,13 @@ def missing_extra(name: str) -> str:
 def exported(contents: Contents, name: str, *, target: Path | None = None) -> bytes:
     """Return a report in a format; `target` is the file that it is meant for, if there is one."""
     check_format(name)
+    if name == "md":
+        # The links to its figures hold where it is put.
+        folder = (target or Path.cwd() / "report.md").absolute().parent
+        return seen_from(folder, contents.markdown, run_folder=Path(contents.folder)).encode()
     module, _, function = FORMATS[name].function.partition(":")
-    make: Callable[[Contents, Path | None], bytes] = getattr(import_module(module), function)
-    return make(contents, target)
+    make: Callable[[Contents], bytes] = getattr(import_module(module), function)
+    return make(contents)
 
 
 def markdown_with_figures(contents: Contents, name: str) -> bytes:
@@ -75,9 +79,3 @@ def markdown_with_figures(contents: Contents, name: str) -> bytes:
         for path in sorted(Path(contents.folder).glob("figures/*")):
             archive.write(path, f"figures/{path.name}")
     return stream.getvalue()
-
-
-def to_markdown(contents: Contents, target: Path | None) -> bytes:
-    """Return the report as it was shipped; links to its figures hold where it is put."""
-    folder = (target or Path.cwd() / "report.md").absolute().parent
-    return seen_from(folder, contents.markdown, run_folder=Path(contents.folder)).encode()

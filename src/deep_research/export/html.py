@@ -2,15 +2,14 @@
 
 from base64 import b64encode
 from hashlib import sha256
-from pathlib import Path
 
-from deep_research.export.article import contents_list, in_parts
+from deep_research.export.article import in_parts
 from deep_research.export.contents import Contents
-from deep_research.export.markup import packaged, templates
+from deep_research.export.markup import element, packaged, templates
 from deep_research.messages.words import words_in
 
 
-def to_html(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 - the page needs no file beside it
+def to_html(contents: Contents) -> bytes:
     """Return the report as a page.
 
     The policy names our own style and script by their hashes: nothing else runs, and only pictures in the page show.
@@ -26,7 +25,7 @@ def to_html(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 -
     return page.render(
         title=contents.edition.report.title,
         report=report,
-        contents_list=contents_list(report.entries, words),
+        contents_list=element("contents_list", report.entries, words),
         words=words,
         policy=policy,
         style=style,

@@ -3,9 +3,8 @@
 import json
 from base64 import b64encode
 from itertools import count
-from pathlib import Path
 
-from deep_research.export.bibliography import entries
+from deep_research.export.bibliography import entries, known_only
 from deep_research.export.contents import Contents
 from deep_research.export.printed import is_web
 from deep_research.messages.words import words_in
@@ -19,7 +18,7 @@ from deep_research.value import Json, JsonObject
 _CONTEXT: list[Json] = ["https://schema.org", {"@vocab": "urn:deep-research:"}]
 
 
-def to_json(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 every format is told its file
+def to_json(contents: Contents) -> bytes:
     """Return the whole report as JSON: its text, its claims with verdicts and passages, its sources and figures."""
     edition, report = contents.edition, contents.edition.report
     words, numbers = words_in(edition.language), count(1)
@@ -82,20 +81,23 @@ def _claim(sentence: Sentence, paragraph: Paragraph, edition: Edition, number: i
     is_claim = sentence.kind != "link" and paragraph.kind != "note"
     own = sentence.to_json()
     cells: list[Json] = [{"column": label, "value": value} for label, value in sentence.cells]
-    fields: JsonObject = {
+    return {
         "@type": "Claim" if is_claim else "CreativeWork",
         "@id": f"#sentence-{number}",
         "text": sentence.text,
-        "kind": sentence.kind,
-        "verdict": own["verdict"],
-        "isBasedOn": [{"@id": f"#passage-{id_}"} for id_ in sentence.evidence],
-        "citation": [{"@id": f"#source-{number}"} for number in sorted({*map(edition.number_of, sentence.evidence)})],
-        "basis": sentence.basis,
-        "lead": sentence.lead,
-        "cells": cells,
-        "backing": own["backing"],
+        **known_only(
+            {
+                "kind": sentence.kind,
+                "verdict": own["verdict"],
+                "isBasedOn": [{"@id": f"#passage-{id_}"} for id_ in sentence.evidence],
+                "citation": [{"@id": f"#source-{at}"} for at in sorted({*map(edition.number_of, sentence.evidence)})],
+                "basis": sentence.basis,
+                "lead": sentence.lead,
+                "cells": cells,
+                "backing": own["backing"],
+            }
+        ),
     }
-    return {name: value for name, value in fields.items() if value or name == "text"}
 
 
 def _figure(caption: Caption, contents: Contents) -> JsonObject:
@@ -142,31 +144,33 @@ def _cited(contents: Contents) -> list[Json]:
 
 def _source(source: Source) -> JsonObject:
     address = {"url": source.address} if is_web(source.address) else {"identifier": source.address}
-    fields: JsonObject = {
-        "@type": "CreativeWork",
-        "name": source.title,
-        **address,
-        "author": source.author,
-        "datePublished": source.published,
-        "inLanguage": source.language,
-        "document": source.document,
-        "places": list(source.places),
-        "delivered": source.delivered,
-        "warnings": list(source.warnings),
-    }
-    return {name: value for name, value in fields.items() if value}
+    return known_only(
+        {
+            "@type": "CreativeWork",
+            "name": source.title,
+            **address,
+            "author": source.author,
+            "datePublished": source.published,
+            "inLanguage": source.language,
+            "document": source.document,
+            "places": list(source.places),
+            "delivered": source.delivered,
+            "warnings": list(source.warnings),
+        }
+    )
 
 
 def _quotation(passage: CitedPassage) -> JsonObject:
-    fields: JsonObject = {
-        "@type": "Quotation",
-        "@id": f"#passage-{passage.id}",
-        "text": passage.quote,
-        "place": passage.place,
-        "start": passage.start,
-        "end": passage.end,
-        "before": passage.before,
-        "after": passage.after,
-        "header": passage.header,
-    }
-    return {name: value for name, value in fields.items() if value != ""}
+    return known_only(
+        {
+            "@type": "Quotation",
+            "@id": f"#passage-{passage.id}",
+            "text": passage.quote,
+            "place": passage.place,
+            "start": passage.start,
+            "end": passage.end,
+            "before": passage.before,
+            "after": passage.after,
+            "header": passage.header,
+        }
+    )

@@ -19,16 +19,7 @@ import typst
 from deep_research.charts.style import FONTS, packaged_font
 from deep_research.errors import InputError, UsageError
 from deep_research.export.contents import Contents
-from deep_research.export.printed import (
-    PrintedBlock,
-    has_contents,
-    is_number_column,
-    printed,
-    running_title,
-    subtitle,
-    text_of,
-    widths_of,
-)
+from deep_research.export.printed import PrintedBlock, is_number_column, printed, text_of, widths_of
 from deep_research.messages.words import Words, words_in
 from deep_research.report.escaping import one_line
 from deep_research.report.layout import Heading, Picture, Span, Table
@@ -64,18 +55,17 @@ _ONE_PICTURE = '#set document(title: "x")\n#image("{file}", alt: "x")'
 _MAX_TRIES = 4
 
 
-def to_pdf(contents: Contents, target: Path | None) -> bytes:  # noqa: ARG001 every format is told its file
+def to_pdf(contents: Contents) -> bytes:
     """Return the report as PDF; the same report gives the same bytes where the same fonts are."""
     edition, words = contents.edition, words_in(contents.edition.language)
     packaged = packaged_font()
     fonts = typst.Fonts(font_paths=[packaged.parent] if packaged else [])
-    blocks = printed(contents)
     with TemporaryDirectory() as name:
         folder = Path(name)
         template = files("deep_research.export").joinpath("report.typ").read_bytes()
         compiler = typst.Compiler(template, root=folder, font_paths=fonts)
         pictures = _pictures(contents, folder, compiler)
-        data = _data(contents, blocks, pictures, words)
+        data = _data(contents, pictures, words)
         data["fonts"] = fonts_for(edition.language, fonts.families(), canonical_json(data))
         missing: set[str] = set()
         for _ in range(_MAX_TRIES):
@@ -142,13 +132,13 @@ def _pictures(contents: Contents, folder: Path, compiler: typst.Compiler) -> dic
     return found
 
 
-def _data(contents: Contents, blocks: Sequence[PrintedBlock], pictures: Mapping[int, str], words: Words) -> JsonObject:
-    edition = contents.edition
+def _data(contents: Contents, pictures: Mapping[int, str], words: Words) -> JsonObject:
+    edition, pages = contents.edition, printed(contents)
     lang, region, _ = _WRITING.get(edition.language, (edition.language.partition("-")[0], None, ""))
     created = edition.created_at
     before, _, after = words("export.cited_on", pages="\0").partition("\0")
-    chapters: list[Json] = [block.text for block in blocks if isinstance(block, Heading) and block.level == 2]
-    rendered: list[Json] = [_block(block, pictures) for block in blocks]
+    chapters: list[Json] = [block.text for block in pages.blocks if isinstance(block, Heading) and block.level == 2]
+    rendered: list[Json] = [_block(block, pictures) for block in pages.blocks]
     return {
         "title": one_line(edition.report.title),
         "shown_title": _breakable(one_line(edition.report.title)),
@@ -157,9 +147,9 @@ def _data(contents: Contents, blocks: Sequence[PrintedBlock], pictures: Mapping[
         "date": [created.year, created.month, created.day],
         "lang": lang,
         "region": region,
-        "running_title": _breakable(running_title(edition)),
-        "subtitle": subtitle(edition, words),
-        "has_contents": has_contents(edition),
+        "running_title": _breakable(pages.running_title),
+        "subtitle": pages.subtitle,
+        "has_contents": pages.has_contents,
         "contents": words("export.contents"),
         "cited_on": [before, after],
         "no_picture": words("export.no_picture"),

@@ -53,8 +53,17 @@ class Passages(NamedTuple):
 PrintedBlock: TypeAlias = Block | Passages
 
 
-def printed(contents: Contents) -> list[PrintedBlock]:
-    """Return the blocks of a report as they stand on pages: no table is too wide, and all can be checked on paper."""
+class Printed(NamedTuple):
+    """A report as it stands on pages; `has_contents` where it is so long that a list of its chapters helps."""
+
+    subtitle: str
+    running_title: str
+    has_contents: bool
+    blocks: list[PrintedBlock]
+
+
+def printed(contents: Contents) -> Printed:
+    """Return what a report says on pages: no table is too wide, and all can be checked on paper."""
     edition, words = contents.edition, words_in(contents.edition.language)
     blocks: list[PrintedBlock] = []
     layout = laid_out(edition.report, edition.citations, number_of=edition.number_of, words=words)
@@ -64,24 +73,13 @@ def printed(contents: Contents) -> list[PrintedBlock]:
     if sources:
         note = Span(words("export.passages_note"), "emphasis")
         blocks += [Heading(words("export.passages")), Prose((note,)), Passages(sources)]
-    return blocks
-
-
-def has_contents(edition: Edition) -> bool:
-    """Return whether a report is so long that a list of its chapters helps."""
-    return sum(_width(sentence.text) for sentence in edition.report.sentences) > _LONG_REPORT_CHARS
-
-
-def subtitle(edition: Edition, words: Words) -> str:
-    """Return the line below the title."""
     cited, total = len(edition.citations.cited), len(edition.citations.sources)
-    return words("export.subtitle", day=f"{edition.created_at:%Y-%m-%d}", cited=cited, total=total)
-
-
-def running_title(edition: Edition) -> str:
-    """Return the title as it stands on every page."""
-    title = one_line(edition.report.title)
-    return title if len(title) <= _MAX_RUNNING_TITLE else f"{title[:_MAX_RUNNING_TITLE].rstrip()} …"
+    return Printed(
+        words("export.subtitle", day=f"{edition.created_at:%Y-%m-%d}", cited=cited, total=total),
+        _cut(one_line(edition.report.title), _MAX_RUNNING_TITLE),
+        sum(_width(sentence.text) for sentence in edition.report.sentences) > _LONG_REPORT_CHARS,
+        blocks,
+    )
 
 
 def is_web(address: str) -> bool:
@@ -159,7 +157,7 @@ def _data(edition: Edition, words: Words) -> Iterator[Block]:
 def _passages(edition: Edition) -> Iterator[SourcePassages]:
     for number, source in enumerate(edition.citations.cited, start=1):
         own = tuple(
-            Quotation(each.id, _cut(each.quote), one_line(each.place), _cut(each.header))
+            Quotation(each.id, _quoted(each.quote), one_line(each.place), _quoted(each.header))
             for each in edition.passages
             if each.document == source.document
         )
@@ -167,11 +165,14 @@ def _passages(edition: Edition) -> Iterator[SourcePassages]:
             yield SourcePassages(number, one_line(source.title), own)
 
 
-def _cut(text: str) -> str:
+def _quoted(text: str) -> str:
     line = one_line(text)
-    if line.startswith("|") and line.endswith("|"):
-        line = line.strip("| ")
-    return line if len(line) <= _MAX_QUOTE_CHARS else f"{line[:_MAX_QUOTE_CHARS].rstrip()} …"
+    is_row = line.startswith("|") and line.endswith("|")
+    return _cut(line.strip("| ") if is_row else line, _MAX_QUOTE_CHARS)
+
+
+def _cut(line: str, most: int) -> str:
+    return line if len(line) <= most else f"{line[:most].rstrip()} …"
 
 
 def _narrow(table: Table, words: Words) -> Iterator[Block]:

@@ -33,8 +33,8 @@ class Robots(NamedTuple):
         return max(fitting, default=(0, True))[1]
 
 
-def parse_robots(text: str, *, agent: str = AGENT) -> Robots:
-    """Return the rules for an agent: those of its own groups, else those for everybody."""
+def parse_robots(text: str) -> Robots:
+    """Return the rules for this program: those of its own groups, else those for everybody."""
     groups: dict[str, list[tuple[str, str]]] = {"*": []}
     named: set[str] = set()
     is_open = True
@@ -43,7 +43,7 @@ def parse_robots(text: str, *, agent: str = AGENT) -> Robots:
         if field == "user-agent":
             # A name without its version; several in a row share the lines after them.
             product = re.split(r"[/\s]", value.lower(), maxsplit=1)[0]
-            named = {*(named if is_open else ()), product} & {agent, "*"}
+            named = {*(named if is_open else ()), product} & {AGENT, "*"}
             is_open = True
             for name in named:
                 groups.setdefault(name, [])
@@ -51,7 +51,7 @@ def parse_robots(text: str, *, agent: str = AGENT) -> Robots:
             is_open = False
             for name in named:
                 groups[name].append((field, value))
-    lines = groups.get(agent, groups["*"])
+    lines = groups.get(AGENT, groups["*"])
     rules = tuple(
         (quote(value, safe=_SAFE), field == "allow") for field, value in lines if field != "crawl-delay" and value
     )

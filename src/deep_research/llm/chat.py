@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from deep_research.errors import NetworkError
 from deep_research.llm.answer import GrowingAnswer
 from deep_research.llm.faults import error_of, may_take_another_form
-from deep_research.llm.port import Delta, ModelReply, ModelRequest, OnDelta
+from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
 from deep_research.llm.prices import Price, PriceTable, load_prices, price_of
-from deep_research.llm.readiness import require_ready
 from deep_research.llm.registry import AnswerWay, ModelName
 from deep_research.llm.structured import remember_way, ways_of
 from deep_research.llm.tokens import TOKENS_PER_MESSAGE, tokens_at_most
@@ -76,6 +75,7 @@ class VendorChat:
 
     async def complete(self, request: ModelRequest, *, on_delta: OnDelta | None = None) -> ModelReply:
         """Answer the request; a form that the server does not take is asked for in the next way at once."""
+        on_delta = on_delta or (lambda _: None)
         ways: tuple[AnswerWay, ...] = ("prompt",) if request.answer_schema is None else ways_of(self._endpoint)
         async with self._slot():
             for way in ways:
@@ -100,7 +100,7 @@ class VendorChat:
         return limits.shared.slot(digest("model", address), limits.calls_in_flight)
 
     async def _listen(
-        self, request: ModelRequest, way: AnswerWay, answer: GrowingAnswer, on_delta: OnDelta | None
+        self, request: ModelRequest, way: AnswerWay, answer: GrowingAnswer, on_delta: OnDelta
     ) -> Fault | None:
         """Gather the answer; return what went wrong with the call, or None."""
         clock, limits = asyncio.get_running_loop().time, self._limits
@@ -110,7 +110,8 @@ class VendorChat:
                 client, most = await self._clients.get(), limits.max_answer_bytes
                 async with aclosing(ask(client, self._vendor, request, way, max_answer_bytes=most)) as pieces:
                     async for piece in pieces:
-                        _report(answer.take(piece), on_delta)
+                        for delta in answer.take(piece):
+                            on_delta(delta)
                         # Only from here on: a local model may read for minutes before its first word.
                         silence_s = _AFTERWARDS_S if answer.stop else limits.idle_timeout_s
                         alarm.reschedule(min(deadline, clock() + silence_s))
@@ -129,7 +130,8 @@ class VendorChat:
         except CallBroken as exc:
             if not answer.stop:
                 return exc.fault
-        _report(answer.finish(), on_delta)
+        for delta in answer.finish():
+            on_delta(delta)
         # A stream that ends without saying why was cut.
         return None if answer.stop else Fault()
 
@@ -153,12 +155,6 @@ def _prompt_tokens(request: ModelRequest) -> int:
     return tokens_at_most(request.text) + tokens_at_most(schema) + messages * TOKENS_PER_MESSAGE
 
 
-def _report(deltas: list[Delta], on_delta: OnDelta | None) -> None:
-    if on_delta is not None:
-        for delta in deltas:
-            on_delta(delta)
-
-
 def connect(
     name: ModelName,
     *,
@@ -168,11 +164,9 @@ def connect(
     prices: PriceTable | None = None,
     limits: Limits | None = None,
 ) -> VendorChat:
-    """Return the model of a name at an address; raise `ConfigurationError` where something for it is missing."""
-    provider = name.provider
-    require_ready(name, address=address, key=key)
-    endpoint = ModelEndpoint(provider, name.model, address.rstrip("/"), key, window)
-    module, _, adapter = provider.adapter.partition(":")
+    """Return the model of a name at an address; whoever asks for it has seen that it is ready."""
+    endpoint = ModelEndpoint(name.provider, name.model, address.rstrip("/"), key, window)
+    module, _, adapter = name.provider.adapter.partition(":")
     vendor: Vendor = getattr(import_module(f"{__package__}.{module}"), adapter)(endpoint)
-    table = load_prices() if prices is None else prices
-    return VendorChat(vendor, endpoint, price=price_of(name, address, table), limits=limits or Limits())
+    price = price_of(name, address, load_prices() if prices is None else prices)
+    return VendorChat(vendor, endpoint, price=price, limits=limits or Limits())

@@ -35,8 +35,12 @@ class Usage(Value):
     @classmethod
     def of(cls, *, read: object, cached: object = 0, cache_written: object = 0, written: object) -> "Usage | None":
         """Return what a server reported, None where it counts nothing; what is no count is taken for 0."""
-        given = {"read": read, "cached": cached, "cache_written": cache_written, "written": written}
-        usage = cls(**{name: number_of(count) for name, count in given.items()})
+        usage = cls(
+            read=number_of(read),
+            cached=number_of(cached),
+            cache_written=number_of(cache_written),
+            written=number_of(written),
+        )
         return usage if usage.read or usage.written else None
 
     def joined(self, later: "Usage") -> "Usage":
@@ -80,8 +84,7 @@ _TABLE = TypeAdapter(dict[str, dict[str, Price]])
 def load_prices(own: Path | None = None) -> PriceTable:
     """Return the prices by provider and model; a user's file adds to the ones that come along and corrects them."""
     shipped = _TABLE.validate_python(tomllib.loads(files(__package__).joinpath("prices.toml").read_text("utf-8")))
-    mark = {"is_shipped": True}
-    table = {name: {of: price.replace(**mark) for of, price in each.items()} for name, each in shipped.items()}
+    table = {name: {of: price.replace(is_shipped=True) for of, price in each.items()} for name, each in shipped.items()}
     for provider, prices in (_read(own) if own else {}).items():
         table[provider] = table.get(provider, {}) | prices
     return table

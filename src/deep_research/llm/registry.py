@@ -117,11 +117,12 @@ def model_named(text: str) -> ModelName:
     Raises `ConfigurationError` where there is no such provider.
     """
     name, _, model = text.strip().partition(":")
-    if not is_provider(name):
+    provider = PROVIDERS.get(_own_name(name))
+    if provider is None:
         raise ConfigurationError().with_message(
             "fault.no_provider", name=name, valid=", ".join((*PROVIDERS, *_ALIASES))
         )
-    return ModelName(PROVIDERS[_own_name(name)], model.strip())
+    return ModelName(provider, model.strip())
 
 
 def _own_name(name: str) -> str:

@@ -18,7 +18,7 @@ import httpcore2
 from deep_research.errors import AddressRefused, NetworkError, SourceBusy, SourceError
 from deep_research.net.body import ACCEPTED_ENCODINGS, Body, too_large
 from deep_research.net.contact import PROJECT_ADDRESS, user_agent
-from deep_research.net.dialer import Dialer, Resolver, SystemResolver
+from deep_research.net.dialer import Dialer, Resolver, resolved_by_system
 from deep_research.net.guard import Guard, WebAddress
 from deep_research.net.retry_after import retry_after_s
 from deep_research.net.tls import new_context
@@ -49,13 +49,12 @@ class ClientLimits(Value):
 
 
 class Response(Value):
-    """What stood at the last of the addresses; header names are in lower case, `history` holds the addresses before."""
+    """What stood at an address, after redirects; header names are in lower case."""
 
     address: str
     status: int
     headers: dict[str, str]
     body: bytes
-    history: tuple[str, ...] = ()
 
 
 class GuardedClient:
@@ -66,7 +65,7 @@ class GuardedClient:
         guard: Guard,
         *,
         limits: ClientLimits | None = None,
-        resolver: Resolver | None = None,
+        resolver: Resolver = resolved_by_system,
         tls: ssl.SSLContext | None = None,
         network: httpcore2.AsyncNetworkBackend | None = None,
         contact: str = PROJECT_ADDRESS,
@@ -82,7 +81,7 @@ class GuardedClient:
             max_connections=self._limits.connections,
             keepalive_expiry=_KEEP_IDLE_S,
             http2=True,
-            network_backend=Dialer(guard, resolver or SystemResolver(), network or httpcore2.AnyIOBackend()),
+            network_backend=Dialer(guard, resolver, network or httpcore2.AnyIOBackend()),
         )
 
     async def __aenter__(self) -> Self:
@@ -113,7 +112,7 @@ class GuardedClient:
                 response = await self._ask_in_time(here, _headers_for(here, hops[0], given), left_s)
                 left_s -= time.monotonic() - started
             if not _leads_on(response.status, response.headers):
-                return response.replace(history=tuple(hop.text for hop in hops[:-1]))
+                return response
             hops.append(self._next_hop(hops, response.headers["location"]))
             if before_hop is not None:
                 await before_hop(hops[-1].text)

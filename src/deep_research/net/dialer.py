@@ -6,60 +6,49 @@ These are one step, so that a name cannot change its address between check and u
 import asyncio
 import socket
 import threading
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from ipaddress import ip_address
-from typing import Protocol
 
 import httpcore2
 
 from deep_research.errors import NetworkError
 from deep_research.net.guard import Guard, IpAddress, check_ip, ip_literal
 
-
-class Resolver(Protocol):
-    """Looks names up."""
-
-    async def resolve(self, host: str, port: int) -> tuple[IpAddress, ...]:
-        """Return the addresses of a host, the preferred one first, or raise `NetworkError`."""
-        ...
+Addresses = tuple[IpAddress, ...]
+# Gives the addresses of a host at a port, the preferred one first, or raises `NetworkError`.
+Resolver = Callable[[str, int], Awaitable[Addresses]]
 
 
-class SystemResolver:
-    """Asks the system, as every other program on the machine does."""
+async def resolved_by_system(host: str, port: int, *, timeout_s: float = 5.0) -> Addresses:
+    """Return what the system says, as to every other program; the look-up is left behind when its time is over."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[Addresses] = loop.create_future()
 
-    def __init__(self, *, timeout_s: float = 5.0) -> None:
-        self._timeout_s = timeout_s
+    def settle(found: Addresses) -> None:
+        if not answer.done():
+            answer.set_result(found)
 
-    async def resolve(self, host: str, port: int) -> tuple[IpAddress, ...]:
-        """Return the addresses of a host; the look-up is left behind when its time is over."""
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[tuple[IpAddress, ...]] = loop.create_future()
+    def look_up() -> None:
+        found = _look_up(host, port)
+        # The loop may be gone by the time a slow name server answers.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, found)
 
-        def settle(found: tuple[IpAddress, ...]) -> None:
-            if not answer.done():
-                answer.set_result(found)
-
-        def look_up() -> None:
-            found = _look_up(host, port)
-            # The loop may be gone by the time a slow name server answers.
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(settle, found)
-
-        # A thread of its own and a daemon: the system's look-up cannot be cancelled, and must hold up neither the
-        # look-ups of other names nor the end of the process.
-        threading.Thread(target=look_up, name="look-up", daemon=True).start()
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                found = await answer
-        except TimeoutError as exc:
-            raise NetworkError(f"The name {host} could not be looked up within {self._timeout_s:g} s.") from exc
-        if not found:
-            raise NetworkError(f"The name {host} is not known.")
-        return found
+    # A thread of its own and a daemon: the system's look-up cannot be cancelled, and must hold up neither the look-ups
+    # of other names nor the end of the process.
+    threading.Thread(target=look_up, name="look-up", daemon=True).start()
+    try:
+        async with asyncio.timeout(timeout_s):
+            found = await answer
+    except TimeoutError as exc:
+        raise NetworkError(f"The name {host} could not be looked up within {timeout_s:g} s.") from exc
+    if not found:
+        raise NetworkError(f"The name {host} is not known.")
+    return found
 
 
-def _look_up(host: str, port: int) -> tuple[IpAddress, ...]:
+def _look_up(host: str, port: int) -> Addresses:
     try:
         answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -98,9 +87,9 @@ class Dialer(httpcore2.AsyncNetworkBackend):
                 return await dial(ip)
         return await dial(addresses[-1])
 
-    async def _checked_addresses(self, host: str, port: int) -> tuple[IpAddress, ...]:
+    async def _checked_addresses(self, host: str, port: int) -> Addresses:
         literal = ip_literal(host)
-        addresses = (literal,) if literal else await self._resolver.resolve(host, port)
+        addresses = (literal,) if literal else await self._resolver(host, port)
         if not self._guard.allows(host, port):
             for ip in addresses:
                 check_ip(ip)

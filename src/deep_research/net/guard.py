@@ -17,7 +17,7 @@ from deep_research.errors import AddressRefused
 from deep_research.value import Value
 
 IpAddress: TypeAlias = IPv4Address | IPv6Address
-WEB_PORTS = frozenset({80, 443, 8080, 8443})
+_WEB_PORTS = frozenset({80, 443, 8080, 8443})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _MAX_CHARACTERS = 8192
 _ADDRESS = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<target>[^#]*)(?:#.*)?", re.IGNORECASE)
@@ -94,15 +94,14 @@ class Guard:
     `allowed` holds `host`, for the usual ports, or `host:port`.
     """
 
-    def __init__(self, *, allowed: Iterable[str] = (), ports: Iterable[int] = WEB_PORTS) -> None:
+    def __init__(self, *, allowed: Iterable[str] = ()) -> None:
         self._allowed = frozenset(map(allowed_host, allowed))
-        self._ports = frozenset(ports)
 
     def check(self, address: str) -> WebAddress:
         """Return the address as it is to be opened, or raise `AddressRefused`."""
         read = _read(address)
         if not self.allows(read.host, read.port):
-            if read.port not in self._ports:
+            if read.port not in _WEB_PORTS:
                 raise _refused("its port is none of the web's")
             literal = ip_literal(read.host)
             if literal is None:
@@ -114,7 +113,7 @@ class Guard:
     def allows(self, host: str, port: int) -> bool:
         """Return whether the settings allow this host, wherever it lies."""
         name = _in_brackets(host)
-        return f"{name}:{port}" in self._allowed or (port in self._ports and name in self._allowed)
+        return f"{name}:{port}" in self._allowed or (port in _WEB_PORTS and name in self._allowed)
 
 
 def allowed_host(entry: str) -> str:

@@ -5,7 +5,7 @@ An address that came from a page or a search result never goes through here; `ne
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from socket import gaierror
 from typing import Literal, Self, TypeVar
@@ -58,6 +58,7 @@ _EXPLAINED = frozenset({400, 429})
 Params = Mapping[str, str | int | float | bool | None]
 
 
+@dataclass(eq=False)
 class Service:
     """One configured service: `name` is what errors call it, `setup` what they ask the user to correct.
 
@@ -65,28 +66,22 @@ class Service:
     what is left.
     """
 
-    def __init__(
-        self,
-        name: str,
-        address: str,
-        *,
-        timeout_s: float,
-        headers: Mapping[str, str] | None = None,
-        contact: str = PROJECT_ADDRESS,
-        setup: Setup | None = None,
-    ) -> None:
-        self.name = name
-        self.timeout_s = timeout_s
-        self._address = address.rstrip("/")
-        self._who = {"User-Agent": user_agent(contact)}
-        self._headers = {**self._who, **(headers or {})}
-        self._setup = setup or Setup()
+    name: str
+    address: str
+    _: KW_ONLY
+    timeout_s: float
+    headers: Mapping[str, str]
+    contact: str = PROJECT_ADDRESS
+    setup: Setup = Setup()
+
+    def __post_init__(self) -> None:
+        self._who = {"User-Agent": user_agent(self.contact)}
         self._clients = PerLoop(_client)
 
     def at(self, address: str) -> Self:
         """Return the same service at another of its addresses, with the same connections."""
         other = copy.copy(self)
-        other._address = address.rstrip("/")
+        other.address = address
         return other
 
     async def aclose(self) -> None:
@@ -140,11 +135,11 @@ class Service:
         try:
             async with client.stream(
                 method,
-                self._address + path,
+                self.address.rstrip("/") + path,
                 params=_given(params or {}) or None,
                 json=json,
                 data=form,
-                headers={**self._headers, **(headers or {})},
+                headers={**self._who, **self.headers, **(headers or {})},
                 timeout=self.timeout_s,
             ) as response:
                 if response.status_code in _EXPLAINED:
@@ -172,7 +167,7 @@ class Service:
                 raise self._refused(_REFUSALS[code], status)
 
     def _refused(self, refusal: Refusal, status: int) -> SourceRefused:
-        setup = self._setup
+        setup = self.setup
         to_correct: dict[Refusal, dict[str, str]] = {
             "key": {"variable": setup.key},
             "model": {"setting": setup.model},
@@ -188,11 +183,11 @@ class Service:
         if status in _BUSY:
             wait_s = retry_after_s(response.headers)
             raise SourceBusy(f"{self.name} answered with status {status}.", retry_after_s=wait_s)
-        if status == 401 or (status == 403 and self._setup.key):
+        if status == 401 or (status == 403 and self.setup.key):
             raise self._refused("key", status)
         if status == 402:
             raise self._refused("credit", status)
-        if status == 404 and self._setup.model:
+        if status == 404 and self.setup.model:
             raise self._refused("name", status)
         if status in _ABOUT_THE_QUERY:
             raise QueryRefused(f"{self.name} answered with status {status}.")

@@ -4,10 +4,9 @@ import re
 
 from lxml import etree
 
-from deep_research.search.engine import Found, Page, ServiceSearch
+from deep_research.search.engine import Found, Page, PageQuery, ServiceSearch
 from deep_research.search.feed import ATOM, feed_root
 from deep_research.search.terms import subject_words
-from deep_research.sources.hit import SearchQuery
 
 _ID = re.compile(
     r"(?<![\w.])(?:\d{2}(?:0[1-9]|1[0-2])\.\d{4,5}|[a-z-]{2,12}(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?(?![\w.]\w)", re.ASCII
@@ -25,15 +24,19 @@ class ArxivSearch(ServiceSearch):
     delivers = "abstract"
     page_size = 50
 
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
+    async def page(self, query: PageQuery) -> Page:
         ids = _ID.findall(query.query)
+        words = subject_words(query)
+        asked = (" AND " if len(words) <= _MAX_ALL else " OR ").join(f'all:"{word}"' for word in words)
+        if days := self.days(query, "submittedDate:[{:%Y%m%d}0000 TO {:%Y%m%d}2359]"):
+            asked = f"({asked}) AND {days}"
         text = await self.service.get_text(
             "/api/query",
             params={
                 "id_list": ",".join(ids) or None,
-                "search_query": None if ids else self._search_query(query),
-                "start": number * size,
-                "max_results": size,
+                "search_query": None if ids else asked,
+                "start": query.offset,
+                "max_results": query.size,
                 "sortBy": "relevance",
                 "sortOrder": "descending",
             },
@@ -46,13 +49,6 @@ class ArxivSearch(ServiceSearch):
         if any(_ERROR in entry.findtext(f"{ATOM}id", "") for entry in entries):
             raise self.wrong_form()
         return Page([_found(entry) for entry in entries], is_last=True if ids else None)
-
-    def _search_query(self, query: SearchQuery) -> str:
-        words = subject_words(query)
-        glue = " AND " if len(words) <= _MAX_ALL else " OR "
-        asked = glue.join(f'all:"{word}"' for word in words)
-        days = self.days(query, "submittedDate:[{:%Y%m%d}0000 TO {:%Y%m%d}2359]")
-        return f"({asked}) AND {days}" if days else asked
 
 
 def _found(entry: etree._Element) -> Found:

@@ -1,7 +1,6 @@
 """Bocha's web search, after "Web Search API" on open.bochaai.com."""
 
-from deep_research.search.engine import Found, OnePageSearch, words_of
-from deep_research.sources.hit import SearchQuery
+from deep_research.search.engine import Found, OnePageSearch, PageQuery
 from deep_research.value import JsonObject, value_at
 
 _MAX_SITES = 20
@@ -12,13 +11,13 @@ class BochaSearch(OnePageSearch):
 
     page_size = 50
 
-    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
+    async def results(self, query: PageQuery) -> list[Found]:
         answer = await self.service.post_json(
             "/v1/web-search",
             data={
-                "query": words_of(query),
+                "query": query.words,
                 "summary": True,
-                "count": size,
+                "count": query.size,
                 "freshness": self.days(query, "{}..{}") or "noLimit",
                 "include": "|".join(query.sites[:_MAX_SITES]) or None,
             },

@@ -1,7 +1,6 @@
 """Brave's web and news search, after api-dashboard.search.brave.com/app/documentation/web-search."""
 
-from deep_research.search.engine import Page, ServiceSearch, is_short, results_in, words_with_sites
-from deep_research.sources.hit import SearchQuery
+from deep_research.search.engine import Page, PageQuery, ServiceSearch, is_short, results_in
 from deep_research.value import value_at
 
 
@@ -10,18 +9,16 @@ class BraveSearch(ServiceSearch):
 
     page_size = 20
     key_header = "X-Subscription-Token"
+    fixed_headers = (("Accept", "application/json"),)
 
-    def headers(self, key: str) -> dict[str, str]:
-        return {**super().headers(key), "Accept": "application/json"}
-
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
+    async def page(self, query: PageQuery) -> Page:
         is_news = query.kind == "news"
         answer = await self.service.get_json(
             "/res/v1/news/search" if is_news else "/res/v1/web/search",
             params={
-                "q": words_with_sites(query),
-                "count": size,
-                "offset": number,
+                "q": query.words_with_sites,
+                "count": query.size,
+                "offset": query.number,
                 # Brave names languages by their codes, the Chinese scripts as zh-hans and zh-hant.
                 "search_lang": query.language.lower() or None,
                 "freshness": self.days(query, "{}to{}") or None,
@@ -37,5 +34,5 @@ class BraveSearch(ServiceSearch):
         has_more = value_at(answer, "query", "more_results_available")
         return Page(
             results_in(results, "url", "title", "description", "page_age"),
-            is_last=not has_more if isinstance(has_more, bool) else is_short(len(results), size),
+            is_last=not has_more if isinstance(has_more, bool) else is_short(len(results), query.size),
         )

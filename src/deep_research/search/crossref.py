@@ -3,8 +3,7 @@
 import re
 
 from deep_research.net.contact import mail_of
-from deep_research.search.engine import Found, Page, ServiceSearch, words_of
-from deep_research.sources.hit import SearchQuery
+from deep_research.search.engine import Found, Page, PageQuery, ServiceSearch
 from deep_research.value import Json, JsonObject, value_at
 
 # "Abstract", "Aim", "Methods".
@@ -17,15 +16,15 @@ class CrossrefSearch(ServiceSearch):
     delivers = "abstract"
     page_size = 100
 
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
+    async def page(self, query: PageQuery) -> Page:
         dates = {"from-pub-date": query.since, "until-pub-date": query.until}
         data = await self.service.get_json(
             "/works",
             params={
-                "query": words_of(query),
+                "query": query.words,
                 "filter": ",".join(f"{name}:{day.isoformat()}" for name, day in dates.items() if day) or None,
-                "rows": size,
-                "offset": number * size,
+                "rows": query.size,
+                "offset": query.offset,
                 "select": "DOI,URL,title,abstract,published",
                 "mailto": mail_of(self.endpoint.contact) or None,
             },

@@ -10,8 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 from lxml import etree, html
 
 from deep_research.errors import ChallengeShown
-from deep_research.search.engine import Found, Page, PagedSearch, words_with_sites
-from deep_research.sources.hit import SearchQuery
+from deep_research.search.engine import Found, Page, PagedSearch, PageQuery
 
 _REGIONS = {"zh-Hans": "cn-zh", "zh-Hant": "tw-tzh"}
 _HAS_CLASS = "contains(concat(' ', normalize-space(@class), ' '), ' {} ')"
@@ -28,10 +27,10 @@ class DuckDuckGoSearch(PagedSearch):
         """Return what a browser would say about the page that holds the form."""
         return {"Referer": f"{self.endpoint.address.rstrip('/')}/", "Accept": "text/html"}
 
-    async def pages(self, query: SearchQuery, *, size: int) -> AsyncGenerator[Page]:  # noqa: ARG002 - it cannot be set
+    async def pages(self, query: PageQuery) -> AsyncGenerator[Page]:
         """Yield page after page, each asked for with the form of the one before."""
         form = {
-            "q": words_with_sites(query),
+            "q": query.words_with_sites,
             "b": "",
             "kl": _REGIONS.get(query.language, "wt-wt"),
             "df": self.days(query, "{}..{}"),

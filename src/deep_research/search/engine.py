@@ -26,6 +26,7 @@ from deep_research.value import Json, JsonObject, value_at
 
 # Tavily and Brave take no longer queries, and no engine finds more with more words.
 _MAX_QUERY_CHARS = 400
+_LANGUAGES = {"en": "english", "zh": "chinese"}
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,34 @@ class Endpoint:
     setup: Setup = Setup()
     today: Callable[[], date] = lambda: datetime.now(UTC).date()
     throttle: Throttle | None = None
+
+
+class PageQuery(SearchQuery):
+    """A query for one page of results; the first has the number 0, and all pages of a search have one size."""
+
+    number: int = 0
+    size: int
+
+    @property
+    def offset(self) -> int:
+        """Return how many results come before the page."""
+        return self.number * self.size
+
+    @property
+    def words(self) -> str:
+        """Return the words on one line, as long as services take them."""
+        return " ".join(self.query.split())[:_MAX_QUERY_CHARS].rstrip()
+
+    @property
+    def language_in_english(self) -> str:
+        """Return the English name of the language, "" where we know none."""
+        return _LANGUAGES.get(self.language.partition("-")[0], "")
+
+    @property
+    def words_with_sites(self) -> str:
+        """Return the words with the sites as operators, for services that have no field for them."""
+        sites = " OR ".join(f"site:{site}" for site in self.sites)
+        return f"{self.words} ({sites})" if len(self.sites) > 1 else f"{self.words} {sites}".rstrip()
 
 
 class Found(NamedTuple):
@@ -72,8 +101,9 @@ class PagedSearch(ABC):
     page_size: ClassVar[int] = 10
     max_pages: ClassVar[int] = 3
     service_type: ClassVar[type[Service]] = Service
-    # The header that carries the key; none where the key goes with the query.
+    # The header that carries the key, none where the key goes with the query; and headers that every call has.
     key_header: ClassVar[str] = "Authorization"
+    fixed_headers: ClassVar[tuple[tuple[str, str], ...]] = ()
     # Whether results come with an abstract, which is their snippet, or with the text of the page.
     delivers: ClassVar[DeliveredKind | None] = None
     # Before the first page of the web, for a time that has only an end; and today, for one that has only a beginning.
@@ -99,14 +129,15 @@ class PagedSearch(ABC):
         await self.service.aclose()
 
     def headers(self, key: str) -> dict[str, str]:
-        """Return the headers that carry the key."""
-        if not key or not self.key_header:
-            return {}
-        return {self.key_header: f"Bearer {key}" if self.key_header == "Authorization" else key}
+        """Return the headers that go with every call, with the key."""
+        headers = dict(self.fixed_headers)
+        if key and self.key_header:
+            headers[self.key_header] = f"Bearer {key}" if self.key_header == "Authorization" else key
+        return headers
 
     @abstractmethod
-    def pages(self, query: SearchQuery, *, size: int) -> AsyncGenerator[Page]:
-        """Yield page after page, as long as more are asked for."""
+    def pages(self, query: PageQuery) -> AsyncGenerator[Page]:
+        """Yield page after page, beginning with the first, as long as more are asked for."""
 
     async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
         """Return the best hits first, or raise what the last try raised; `SourceBusy` where it is not asked at all."""
@@ -130,13 +161,13 @@ class PagedSearch(ABC):
         return list(hits.values())[:limit]
 
     async def _collect(self, query: SearchQuery, limit: int, hits: dict[str, Hit]) -> None:
-        size = min(limit, self.page_size)
-        async with aclosing(self.pages(query, size=size)) as pages:
+        first = PageQuery(**dict(query), size=min(limit, self.page_size))
+        async with aclosing(self.pages(first)) as pages:
             async for page in pages:
                 known = len(hits)
                 for hit in self._cleaned(page.found):
                     hits.setdefault(canonical_address(hit.address), hit)
-                is_last = len(page.found) < size if page.is_last is None else page.is_last
+                is_last = len(page.found) < first.size if page.is_last is None else page.is_last
                 if is_last or len(hits) == known or len(hits) >= limit:
                     return
                 if self.endpoint.throttle is not None:
@@ -194,13 +225,13 @@ class ServiceSearch(PagedSearch):
     """A search engine whose pages have numbers, as most have."""
 
     @abstractmethod
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
-        """Return one page of results; the first has the number 0, and all pages of a search have one size."""
+    async def page(self, query: PageQuery) -> Page:
+        """Return one page of results."""
 
-    async def pages(self, query: SearchQuery, *, size: int) -> AsyncGenerator[Page]:
+    async def pages(self, query: PageQuery) -> AsyncGenerator[Page]:
         """Yield page after page by its number."""
         for number in range(self.max_pages):
-            yield await self.page(query, number=number, size=size)
+            yield await self.page(query.replace(number=number))
 
 
 class OnePageSearch(PagedSearch):
@@ -209,12 +240,12 @@ class OnePageSearch(PagedSearch):
     max_pages = 1
 
     @abstractmethod
-    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
+    async def results(self, query: PageQuery) -> list[Found]:
         """Return the results of a query."""
 
-    async def pages(self, query: SearchQuery, *, size: int) -> AsyncGenerator[Page]:
+    async def pages(self, query: PageQuery) -> AsyncGenerator[Page]:
         """Yield the one page that there is."""
-        yield Page(await self.results(query, size=size), is_last=True)
+        yield Page(await self.results(query), is_last=True)
 
 
 def results_in(items: Sequence[Json], *names: str) -> list[Found]:
@@ -232,17 +263,6 @@ def first_address(*places: Json) -> Json:
     return next(filter(web_address, places), places[-1])
 
 
-def words_of(query: SearchQuery) -> str:
-    """Return the words of a query on one line, as long as services take them."""
-    return " ".join(query.query.split())[:_MAX_QUERY_CHARS].rstrip()
-
-
-def words_with_sites(query: SearchQuery) -> str:
-    """Return the words of a query with its sites as operators, for services that have no field for them."""
-    sites = " OR ".join(f"site:{site}" for site in query.sites)
-    return f"{words_of(query)} ({sites})" if len(query.sites) > 1 else f"{words_of(query)} {sites}".rstrip()
-
-
 def connect(
     spec: EngineSpec,
     *,
@@ -258,8 +278,6 @@ def connect(
     Loads the engine's module, and calls no service.
     """
     address = address or spec.default_address
-    if spec.needs_key and not key:
-        raise ConfigurationError(f"{spec.title} needs a key; set {spec.key_variable}.")
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigurationError(

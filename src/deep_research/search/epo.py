@@ -11,9 +11,8 @@ import httpx2
 
 from deep_research.errors import ConfigurationError
 from deep_research.net.service import LimitedService
-from deep_research.search.engine import Endpoint, Found, Page, PagedSearch
+from deep_research.search.engine import Endpoint, Found, Page, PagedSearch, PageQuery
 from deep_research.search.terms import subject_words
-from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, json_of, value_at
 
 # What stands in the answer, with status 404, where no patent fits.
@@ -46,21 +45,19 @@ class EpoSearch(PagedSearch):
         """Return the headers that ask for a token."""
         return {"Authorization": f"Basic {base64.b64encode(key.encode()).decode()}"}
 
-    async def pages(self, query: SearchQuery, *, size: int) -> AsyncGenerator[Page]:
+    async def pages(self, query: PageQuery) -> AsyncGenerator[Page]:
         """Yield page after page of patents, all with one token, which lives for twenty minutes."""
         headers = {"Authorization": f"Bearer {await self._token()}", "Accept": "application/json"}
-        for first in range(1, 1 + size * self.max_pages, size):
+        words = " ".join(subject_words(query)[:_MAX_WORDS])
+        asked = f'ta all "{words}"' + self.days(query, ' and pd within "{:%Y%m%d} {:%Y%m%d}"')
+        for end in range(query.size, query.size * self.max_pages + 1, query.size):
             text = await self.service.get_text(
                 "/rest-services/published-data/search/biblio",
-                params={"q": self._asked(query), "Range": f"{first}-{first + size - 1}"},
+                params={"q": asked, "Range": f"{end - query.size + 1}-{end}"},
                 headers=headers,
             )
             found = [] if f"<code>{_NOTHING}</code>" in text else [_found(patent) for patent in self._patents(text)]
             yield Page(found)
-
-    def _asked(self, query: SearchQuery) -> str:
-        words = " ".join(subject_words(query)[:_MAX_WORDS])
-        return f'ta all "{words}"' + self.days(query, ' and pd within "{:%Y%m%d} {:%Y%m%d}"')
 
     async def _token(self) -> str:
         text = await self.service.post_form("/auth/accesstoken", form={"grant_type": "client_credentials"})

@@ -1,7 +1,6 @@
 """Exa's search by meaning, after exa.ai/docs/reference/search."""
 
-from deep_research.search.engine import Found, OnePageSearch, results_in, words_of
-from deep_research.sources.hit import SearchQuery
+from deep_research.search.engine import Found, OnePageSearch, PageQuery, results_in
 
 _CATEGORIES = {"news": "news", "academic": "research paper"}
 _TEXT_CHARS = 10_000
@@ -14,13 +13,13 @@ class ExaSearch(OnePageSearch):
     delivers = "text"
     key_header = "x-api-key"
 
-    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
+    async def results(self, query: PageQuery) -> list[Found]:
         answer = await self.service.post_json(
             "/search",
             data={
-                "query": words_of(query),
+                "query": query.words,
                 "type": "neural",
-                "numResults": size,
+                "numResults": query.size,
                 "contents": {"text": {"maxCharacters": _TEXT_CHARS}},
                 "category": _CATEGORIES.get(query.kind),
                 "includeDomains": [*query.sites] or None,

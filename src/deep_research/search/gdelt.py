@@ -3,12 +3,10 @@
 import json
 
 from deep_research.errors import SourceBusy, SourceError
-from deep_research.search.engine import Found, OnePageSearch
+from deep_research.search.engine import Found, OnePageSearch, PageQuery
 from deep_research.search.terms import subject_words
-from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json
 
-_LANGUAGES = {"en": "english", "zh": "chinese"}
 # Errors come as a sentence with status 200; this is how the one begins that time heals.
 _TOO_OFTEN = "Please limit requests"
 # Every word must stand in an article.
@@ -21,25 +19,19 @@ class GdeltSearch(OnePageSearch):
 
     page_size = 100
 
-    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
+    async def results(self, query: PageQuery) -> list[Found]:
         text = await self.service.get_text(
             "/api/v2/doc/doc",
             params={
                 "query": _asked(query),
                 "mode": "artlist",
                 "format": "json",
-                "maxrecords": size,
+                "maxrecords": query.size,
                 "sort": "hybridrel",
                 "startdatetime": f"{query.since:%Y%m%d}000000" if query.since else None,
                 "enddatetime": f"{query.until:%Y%m%d}235959" if query.until else None,
             },
         )
-        data = self._json(text)
-        # Where nothing was found the list itself is missing.
-        articles = [] if data == {} else self.items_at(data, "articles")
-        return [Found(item.get("url"), item.get("title"), "", _day(item.get("seendate"))) for item in articles]
-
-    def _json(self, text: str) -> Json:
         if text.startswith(_TOO_OFTEN):
             raise SourceBusy(f"{self.endpoint.title} limits its callers.", retry_after_s=5.0)
         try:
@@ -47,16 +39,18 @@ class GdeltSearch(OnePageSearch):
             data: Json = json.loads(text, strict=False)
         except ValueError as exc:
             raise SourceError(f"{self.endpoint.title} did not answer in JSON.") from exc
-        return data
+        # Where nothing was found the list itself is missing.
+        articles = [] if data == {} else self.items_at(data, "articles")
+        return [Found(item.get("url"), item.get("title"), "", _day(item.get("seendate"))) for item in articles]
 
 
-def _asked(query: SearchQuery) -> str:
+def _asked(query: PageQuery) -> str:
     words = subject_words(query)
     # A word that is too short spoils the whole question; Chinese words are short by nature.
     fitting = [word for word in words if len(word) >= _MIN_CHARS or not word.isascii()] or words
     parts = [word if word.isalnum() else f'"{word}"' for word in fitting[:_MAX_WORDS]]
-    language = _LANGUAGES.get(query.language.partition("-")[0])
     sites = " OR ".join(f"domainis:{site}" for site in query.sites)
+    language = query.language_in_english
     parts += [f"sourcelang:{language}" if language else "", f"({sites})" if len(query.sites) > 1 else sites]
     return " ".join(filter(None, parts))
 

@@ -3,9 +3,8 @@
 import asyncio
 import re
 
-from deep_research.search.engine import Found, OnePageSearch, results_in
+from deep_research.search.engine import Found, OnePageSearch, PageQuery, results_in
 from deep_research.search.model_task import task_of
-from deep_research.sources.hit import SearchQuery
 from deep_research.value import JsonObject
 
 # Weather, time and prices come from a result page of Google's own, which says something else tomorrow.
@@ -20,10 +19,10 @@ class GeminiSearch(OnePageSearch):
     # Its results are addresses of Google's that redirect to the pages, and stop working after some days.
     redirects = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
 
-    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
+    async def results(self, query: PageQuery) -> list[Found]:
         start, _, end = self.days(query, "{}T00:00:00Z {}T23:59:59Z").partition(" ")
         tool: JsonObject = {"timeRangeFilter": {"startTime": start, "endTime": end}} if start else {}
-        task = task_of(query, size=size, names_sites=True)
+        task = task_of(query, names_sites=True)
         answer = await self.service.post_json(
             f"/v1beta/models/{self.endpoint.model}:generateContent",
             data={"contents": [{"role": "user", "parts": [{"text": task}]}], "tools": [{"google_search": tool}]},

@@ -3,8 +3,7 @@
 from typing import ClassVar
 
 from deep_research.net.service import LimitedService
-from deep_research.search.engine import Page, ServiceSearch, results_in, words_of
-from deep_research.sources.hit import SearchQuery
+from deep_research.search.engine import Page, PageQuery, ServiceSearch, results_in
 
 # Longer queries are refused; the qualifiers we add count as well.
 _MAX_CHARS = 256
@@ -15,34 +14,28 @@ class GitHubSearch(ServiceSearch):
 
     page_size = 100
     service_type = LimitedService
+    fixed_headers = (("Accept", "application/vnd.github+json"), ("X-GitHub-Api-Version", "2022-11-28"))
     path: ClassVar[str] = "/search/repositories"
     qualifier: ClassVar[str] = ""
     # A repository lives on after the day of its making, an issue is of its day.
     date_qualifier: ClassVar[str] = "pushed"
     fields: ClassVar[tuple[str, ...]] = ("html_url", "full_name", "description", "pushed_at")
 
-    def headers(self, key: str) -> dict[str, str]:
-        """Return the headers that carry the key and the version that is spoken."""
-        spoken = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
-        return {**spoken, **super().headers(key)}
-
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
+    async def page(self, query: PageQuery) -> Page:
+        ending = self.qualifier
+        if query.since or query.until:
+            ending += f" {self.date_qualifier}:{query.since or '*'}..{query.until or '*'}"
+        asked = query.words[: _MAX_CHARS - len(ending)].rstrip() + ending
         data = await self.service.get_json(
-            self.path, params={"q": self._words(query), "per_page": size, "page": number + 1}
+            self.path, params={"q": asked, "per_page": query.size, "page": query.number + 1}
         )
         return Page(results_in(self.items_at(data, "items"), *self.fields))
-
-    def _words(self, query: SearchQuery) -> str:
-        dates = f"{query.since or '*'}..{query.until or '*'}" if query.since or query.until else ""
-        added = [self.qualifier, f"{self.date_qualifier}:{dates}" if dates else ""]
-        ending = "".join(f" {part}" for part in added if part)
-        return words_of(query)[: _MAX_CHARS - len(ending)].rstrip() + ending
 
 
 class GitHubIssueSearch(GitHubSearch):
     """Issues of all repositories."""
 
     path = "/search/issues"
-    qualifier = "is:issue"
+    qualifier = " is:issue"
     date_qualifier = "created"
     fields = ("html_url", "title", "body", "created_at")

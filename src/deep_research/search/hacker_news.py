@@ -2,8 +2,7 @@
 
 from datetime import UTC, datetime, time
 
-from deep_research.search.engine import Found, Page, ServiceSearch, words_of
-from deep_research.sources.hit import SearchQuery
+from deep_research.search.engine import Found, Page, PageQuery, ServiceSearch
 from deep_research.value import Json, JsonObject, value_at
 
 
@@ -12,7 +11,7 @@ class HackerNewsSearch(ServiceSearch):
 
     page_size = 50
 
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
+    async def page(self, query: PageQuery) -> Page:
         limits = [
             f"created_at_i{sign}{int(datetime.combine(day, moment, UTC).timestamp())}"
             for sign, day, moment in ((">=", query.since, time.min), ("<=", query.until, time.max))
@@ -21,20 +20,19 @@ class HackerNewsSearch(ServiceSearch):
         data = await self.service.get_json(
             "/api/v1/search",
             params={
-                "query": words_of(query),
+                "query": query.words,
                 "tags": "story",
-                "hitsPerPage": size,
-                "page": number,
+                "hitsPerPage": query.size,
+                "page": query.number,
                 "numericFilters": ",".join(limits) or None,
             },
         )
-        stories = self.items_at(data, "hits")
         found = [
             Found(_address(story), story.get("title"), story.get("story_text"), story.get("created_at"))
-            for story in stories
+            for story in self.items_at(data, "hits")
         ]
         pages = value_at(data, "nbPages")
-        return Page(found, is_last=not isinstance(pages, int) or number + 1 >= pages)
+        return Page(found, is_last=not isinstance(pages, int) or query.number + 1 >= pages)
 
 
 def _address(story: JsonObject) -> Json:

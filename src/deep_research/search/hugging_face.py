@@ -3,10 +3,9 @@
 Daily papers and blog are lists that cannot be searched: what shares enough words with the query is kept.
 """
 
-from deep_research.search.engine import Found, OnePageSearch, Page, ServiceSearch, words_of
+from deep_research.search.engine import Found, OnePageSearch, Page, PageQuery, ServiceSearch
 from deep_research.search.feed import feed_root
 from deep_research.search.terms import is_timely, shared_terms
-from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, JsonObject, value_at
 
 _MAX_CHARS = 250
@@ -19,10 +18,10 @@ class HuggingFacePapers(OnePageSearch):
     delivers = "abstract"
     page_size = 120
 
-    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
+    async def results(self, query: PageQuery) -> list[Found]:
         """Return the papers nearest to a query."""
-        words = words_of(query)[:_MAX_CHARS]
-        data = await self.service.get_json("/api/papers/search", params={"q": words, "limit": size})
+        words = query.words[:_MAX_CHARS]
+        data = await self.service.get_json("/api/papers/search", params={"q": words, "limit": query.size})
         return [paper for paper in map(_paper, self.items_at(data)) if is_timely(query, paper)]
 
 
@@ -32,9 +31,9 @@ class HuggingFaceDaily(ServiceSearch):
     delivers = "abstract"
     page_size = 100
 
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:  # noqa: ARG002 - few of many fit
+    async def page(self, query: PageQuery) -> Page:
         """Return those papers of one page of the list that a query is about."""
-        data = await self.service.get_json("/api/daily_papers", params={"p": number, "limit": self.page_size})
+        data = await self.service.get_json("/api/daily_papers", params={"p": query.number, "limit": self.page_size})
         entries = self.items_at(data)
         papers = [(_paper(entry), _joined(value_at(entry, "paper", "ai_keywords"))) for entry in entries]
         fitting = _fitting(query, papers)
@@ -46,7 +45,7 @@ class HuggingFaceBlog(OnePageSearch):
 
     page_size = 100
 
-    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:  # noqa: ARG002 - it cannot be set
+    async def results(self, query: PageQuery) -> list[Found]:
         """Return the posts that a query is about."""
         root = feed_root(await self.service.get_text("/blog/feed.xml"), "rss")
         channel = None if root is None else root.find("channel")
@@ -68,7 +67,7 @@ def _paper(entry: JsonObject) -> Found:
     return Found(address, *(value_at(entry, "paper", name) for name in ("title", "summary", "publishedAt")))
 
 
-def _fitting(query: SearchQuery, candidates: list[tuple[Found, str]]) -> list[Found]:
+def _fitting(query: PageQuery, candidates: list[tuple[Found, str]]) -> list[Found]:
     """Return what shares enough words with a query, the most first; each comes with words of its own."""
     shares = [(shared_terms(query, f"{found.title} {found.snippet} {words}"), found) for found, words in candidates]
     kept = [pair for pair in shares if pair[0] >= _MIN_SHARE and is_timely(query, pair[1])]

@@ -7,7 +7,6 @@ the query: no model, no files, no answers to its questions.
 import asyncio
 import logging
 import os
-from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -17,11 +16,10 @@ import httpx2
 from deep_research.errors import CallFailed, NetworkError, SourceBusy, SourceError, SourceRefused
 from deep_research.net.contact import user_agent
 from deep_research.net.retry_after import retry_after_s
-from deep_research.search.engine import Endpoint, Found, Page, PagedSearch, words_of
+from deep_research.search.engine import Endpoint, Found, OnePageSearch, PageQuery
 from deep_research.search.mcp_results import found_in_answer
 from deep_research.search.mcp_servers import McpServer
 from deep_research.search.throttle import Throttle
-from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, JsonObject
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from mcp.types import CallToolResult
 
 
-class McpSearch(PagedSearch):
+class McpSearch(OnePageSearch):
     """One tool of one server."""
 
     page_size = 50
@@ -45,13 +43,19 @@ class McpSearch(PagedSearch):
         # The SDK logs what servers say, page and all; our errors say what an operator needs.
         logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
 
-    async def pages(self, query: SearchQuery, *, size: int) -> AsyncGenerator[Page]:
-        """Yield the one page that a tool gives."""
-        limit = {self._server.limit_argument: size} if self._server.limit_argument else {}
-        result = await self._call({**self._server.arguments, self._server.argument: words_of(query), **limit})
+    async def results(self, query: PageQuery) -> list[Found]:
+        limit = {self._server.limit_argument: query.size} if self._server.limit_argument else {}
+        result = await self._call({**self._server.arguments, self._server.argument: query.words, **limit})
         if result.is_error:
             raise SourceError(f"{self.endpoint.title} could not run its tool {self._server.tool}.")
-        yield Page(self._found(result), is_last=True)
+        texts = [text for block in result.content if isinstance(text := getattr(block, "text", None), str)]
+        linked = [block.model_dump(mode="json") for block in result.content if block.type == "resource_link"]
+        inside = [block.resource.model_dump(mode="json") for block in result.content if block.type == "resource"]
+        structured: Json = result.structured_content
+        found = found_in_answer([structured, *linked, *inside], texts)
+        if found is None:
+            raise SourceError(f"{self.endpoint.title} answered without the address of any source.")
+        return found
 
     async def _call(self, arguments: JsonObject) -> "CallToolResult":
         from mcp import Client, MCPError
@@ -101,16 +105,6 @@ class McpSearch(PagedSearch):
         if causes is not None:
             return NetworkError(f"{title} could not be reached.")
         return SourceError(f"{title} did not answer as an MCP server does.")
-
-    def _found(self, result: "CallToolResult") -> list[Found]:
-        texts = [text for block in result.content if isinstance(text := getattr(block, "text", None), str)]
-        linked = [block.model_dump(mode="json") for block in result.content if block.type == "resource_link"]
-        inside = [block.resource.model_dump(mode="json") for block in result.content if block.type == "resource"]
-        structured: Json = result.structured_content
-        found = found_in_answer([structured, *linked, *inside], texts)
-        if found is None:
-            raise SourceError(f"{self.endpoint.title} answered without the address of any source.")
-        return found
 
 
 def _nowhere() -> TextIO:

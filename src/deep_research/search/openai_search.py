@@ -1,8 +1,7 @@
 """OpenAI's web search, a tool of its Responses API, after developers.openai.com/api/docs/guides/tools-web-search."""
 
-from deep_research.search.engine import Found, OnePageSearch, results_in
+from deep_research.search.engine import Found, OnePageSearch, PageQuery, results_in
 from deep_research.search.model_task import task_of
-from deep_research.sources.hit import SearchQuery
 from deep_research.value import JsonObject, value_at
 
 
@@ -11,7 +10,7 @@ class OpenAiWebSearch(OnePageSearch):
 
     page_size = 20
 
-    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
+    async def results(self, query: PageQuery) -> list[Found]:
         tool: JsonObject = {"type": "web_search"}
         if query.sites:
             tool["filters"] = {"allowed_domains": list(query.sites)}
@@ -19,7 +18,7 @@ class OpenAiWebSearch(OnePageSearch):
             "/responses",
             data={
                 "model": self.endpoint.model,
-                "input": task_of(query, size=size),
+                "input": task_of(query),
                 "tools": [tool],
                 "tool_choice": "required",
                 "include": ["web_search_call.action.sources"],

@@ -5,8 +5,7 @@ Pages have numbers, for cursors are only for those who send a key.
 
 from deep_research.net.contact import mail_of
 from deep_research.net.service import LimitedService
-from deep_research.search.engine import Found, Page, ServiceSearch, first_address, words_of
-from deep_research.sources.hit import SearchQuery
+from deep_research.search.engine import Found, Page, PageQuery, ServiceSearch, first_address
 from deep_research.value import Json, JsonObject, value_at
 
 _FIELDS = "id,doi,title,publication_date,abstract_inverted_index,best_oa_location,primary_location"
@@ -22,7 +21,7 @@ class OpenAlexSearch(ServiceSearch):
     service_type = LimitedService
     key_header = ""
 
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
+    async def page(self, query: PageQuery) -> Page:
         limits = {
             "from_publication_date": query.since,
             "to_publication_date": query.until,
@@ -31,10 +30,10 @@ class OpenAlexSearch(ServiceSearch):
         data = await self.service.get_json(
             "/works",
             params={
-                "search": words_of(query),
+                "search": query.words,
                 "filter": ",".join(f"{name}:{value}" for name, value in limits.items() if value) or None,
-                "per_page": size,
-                "page": number + 1,
+                "per_page": query.size,
+                "page": query.number + 1,
                 "select": _FIELDS,
                 "api_key": self.endpoint.key or None,
                 "mailto": mail_of(self.endpoint.contact) or None,

@@ -1,8 +1,7 @@
 """OpenRouter's web search, a tool for any model: openrouter.ai/docs/guides/features/server-tools/web-search."""
 
-from deep_research.search.engine import Found, OnePageSearch, results_in
+from deep_research.search.engine import Found, OnePageSearch, PageQuery, results_in
 from deep_research.search.model_task import task_of
-from deep_research.sources.hit import SearchQuery
 from deep_research.value import JsonObject
 
 _TOOL = "openrouter:web_search"
@@ -13,16 +12,16 @@ class OpenRouterWebSearch(OnePageSearch):
 
     page_size = 10
 
-    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
+    async def results(self, query: PageQuery) -> list[Found]:
         # The model may search several times; what is found in all is limited, because each result is paid for.
-        limits: JsonObject = {"max_results": size, "max_total_results": size}
+        limits: JsonObject = {"max_results": query.size, "max_total_results": query.size}
         if query.sites:
             limits["allowed_domains"] = list(query.sites)
         answer = await self.service.post_json(
             "/chat/completions",
             data={
                 "model": self.endpoint.model,
-                "messages": [{"role": "user", "content": task_of(query, size=size)}],
+                "messages": [{"role": "user", "content": task_of(query)}],
                 "tools": [{"type": _TOOL, "parameters": limits}],
                 # A model that is free to choose may answer without having searched.
                 "tool_choice": {"type": _TOOL},

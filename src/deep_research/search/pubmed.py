@@ -3,11 +3,9 @@
 from datetime import date
 
 from deep_research.net.contact import mail_of
-from deep_research.search.engine import Found, Page, ServiceSearch, words_of
-from deep_research.sources.hit import SearchQuery
+from deep_research.search.engine import Found, Page, PageQuery, ServiceSearch
 from deep_research.value import JsonObject, value_at
 
-_LANGUAGES = {"en": "english", "zh": "chinese"}
 _MAX_AUTHORS = 3
 
 
@@ -19,15 +17,16 @@ class PubMedSearch(ServiceSearch):
     first_day = date(1800, 1, 1)
     last_day = date(2999, 12, 31)
 
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
+    async def page(self, query: PageQuery) -> Page:
+        words, language = query.words, query.language_in_english
         first, _, last = self.days(query, "{:%Y/%m/%d} {:%Y/%m/%d}").partition(" ")
         found = await self.service.get_json(
             "/entrez/eutils/esearch.fcgi",
             params={
                 **self._who(),
-                "term": _term(query),
-                "retstart": number * size,
-                "retmax": size,
+                "term": f"({words}) AND {language}[la]" if language else words,
+                "retstart": query.offset,
+                "retmax": query.size,
                 "sort": "relevance",
                 "datetype": "pdat" if first else None,
                 "mindate": first or None,
@@ -51,7 +50,7 @@ class PubMedSearch(ServiceSearch):
         articles = [(one, value_at(summaries, "result", one)) for one in numbers]
         # An article that is gone has an error in its place.
         kept = [_found(one, what) for one, what in articles if isinstance(what, dict) and "error" not in what]
-        return Page(kept, is_last=len(numbers) < size)
+        return Page(kept, is_last=len(numbers) < query.size)
 
     def _who(self) -> dict[str, str | None]:
         return {
@@ -61,11 +60,6 @@ class PubMedSearch(ServiceSearch):
             "email": mail_of(self.endpoint.contact) or None,
             "api_key": self.endpoint.key or None,
         }
-
-
-def _term(query: SearchQuery) -> str:
-    language = _LANGUAGES.get(query.language.partition("-")[0])
-    return f"({words_of(query)}) AND {language}[la]" if language else words_of(query)
 
 
 def _found(number: str, article: JsonObject) -> Found:

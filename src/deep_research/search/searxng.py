@@ -2,8 +2,7 @@
 
 from deep_research.errors import SourceBusy
 from deep_research.search.cleaning import parted_date
-from deep_research.search.engine import Found, Page, ServiceSearch, words_with_sites
-from deep_research.sources.hit import SearchQuery
+from deep_research.search.engine import Found, Page, PageQuery, ServiceSearch
 from deep_research.value import JsonObject, value_at
 
 _CATEGORIES = {"news": "news", "academic": "science", "code": "it"}
@@ -16,20 +15,20 @@ _LEAST_ON_A_PAGE = 10
 class SearxngSearch(ServiceSearch):
     """SearXNG: as many results a page as its engines give."""
 
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:  # noqa: ARG002 - it cannot be set
+    async def page(self, query: PageQuery) -> Page:
         answer = await self.service.get_json(
             "/search",
             params={
-                "q": words_with_sites(query),
+                "q": query.words_with_sites,
                 "format": "json",
-                "pageno": number + 1,
+                "pageno": query.number + 1,
                 "categories": _CATEGORIES.get(query.kind, "general"),
                 "language": _LANGUAGES.get(query.language, query.language) or None,
                 "time_range": self._range(query),
             },
         )
         results = self.items_at(answer, "results")
-        if not results and number == 0 and value_at(answer, "unresponsive_engines"):
+        if not results and query.number == 0 and value_at(answer, "unresponsive_engines"):
             raise SourceBusy(f"{self.endpoint.title} found nothing, and engines behind it did not answer.")
         return Page(
             [_found(item) for item in results],
@@ -37,7 +36,7 @@ class SearxngSearch(ServiceSearch):
             is_last=len(results) < _LEAST_ON_A_PAGE,
         )
 
-    def _range(self, query: SearchQuery) -> str | None:
+    def _range(self, query: PageQuery) -> str | None:
         """Return the shortest time back from today that holds all of the query's."""
         if query.since is None:
             return None

@@ -1,7 +1,6 @@
 """Semantic Scholar's papers, after api.semanticscholar.org/api-docs/graph (paper relevance search)."""
 
-from deep_research.search.engine import Found, Page, ServiceSearch, first_address, words_of
-from deep_research.sources.hit import SearchQuery
+from deep_research.search.engine import Found, Page, PageQuery, ServiceSearch, first_address
 from deep_research.value import Json, JsonObject, value_at
 
 _FIELDS = "title,abstract,url,year,publicationDate,openAccessPdf,externalIds"
@@ -14,15 +13,15 @@ class SemanticScholarSearch(ServiceSearch):
     page_size = 100
     key_header = "x-api-key"
 
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
+    async def page(self, query: PageQuery) -> Page:
         dates = f"{query.since or ''}:{query.until or ''}"
         data = await self.service.get_json(
             "/graph/v1/paper/search",
             params={
                 # A word with a hyphen finds nothing here.
-                "query": words_of(query).replace("-", " "),
-                "offset": number * size,
-                "limit": size,
+                "query": query.words.replace("-", " "),
+                "offset": query.offset,
+                "limit": query.size,
                 "fields": _FIELDS,
                 "publicationDateOrYear": None if dates == ":" else dates,
             },

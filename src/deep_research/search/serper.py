@@ -1,7 +1,6 @@
 """Serper's Google search and Google news, after serper.dev/playground and its schema at schemas.apis.io/serper."""
 
-from deep_research.search.engine import Page, ServiceSearch, is_short, results_in, words_with_sites
-from deep_research.sources.hit import SearchQuery
+from deep_research.search.engine import Page, PageQuery, ServiceSearch, is_short, results_in
 from deep_research.value import value_at
 
 # Google's names where they are not the language's own code: interface language and country.
@@ -14,15 +13,15 @@ class SerperSearch(ServiceSearch):
 
     key_header = "X-API-KEY"
 
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
+    async def page(self, query: PageQuery) -> Page:
         is_news = query.kind == "news"
         language, country = _PLACES.get(query.language, (query.language.lower() or None, None))
         answer = await self.service.post_json(
             "/news" if is_news else "/search",
             data={
-                "q": words_with_sites(query),
-                "num": size,
-                "page": number + 1,
+                "q": query.words_with_sites,
+                "num": query.size,
+                "page": query.number + 1,
                 "hl": language,
                 "gl": country,
                 "tbs": self.days(query, _TIME) or None,
@@ -32,4 +31,4 @@ class SerperSearch(ServiceSearch):
             raise self.wrong_form()
         # A search without results may leave the list out.
         results = self.items_at(answer, "news" if is_news else "organic", is_optional=True)
-        return Page(results_in(results, "link", "title", "snippet", "date"), is_last=is_short(len(results), size))
+        return Page(results_in(results, "link", "title", "snippet", "date"), is_last=is_short(len(results), query.size))

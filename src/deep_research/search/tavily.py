@@ -1,7 +1,6 @@
 """Tavily's search, after docs.tavily.com/documentation/api-reference/endpoint/search."""
 
-from deep_research.search.engine import Found, OnePageSearch, results_in, words_of
-from deep_research.sources.hit import SearchQuery
+from deep_research.search.engine import Found, OnePageSearch, PageQuery, results_in
 
 
 class TavilySearch(OnePageSearch):
@@ -10,12 +9,12 @@ class TavilySearch(OnePageSearch):
     page_size = 20
     delivers = "text"
 
-    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:
+    async def results(self, query: PageQuery) -> list[Found]:
         answer = await self.service.post_json(
             "/search",
             data={
-                "query": words_of(query),
-                "max_results": size,
+                "query": query.words,
+                "max_results": query.size,
                 "search_depth": "basic",
                 "include_raw_content": "text",
                 "topic": "news" if query.kind == "news" else "general",

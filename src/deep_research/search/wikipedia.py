@@ -7,8 +7,7 @@ import re
 from urllib.parse import quote
 
 from deep_research.errors import SourceBusy
-from deep_research.search.engine import Found, Page, ServiceSearch, words_of
-from deep_research.sources.hit import SearchQuery
+from deep_research.search.engine import Found, Page, PageQuery, ServiceSearch
 from deep_research.text.script import detect_language
 from deep_research.value import JsonObject, value_at
 
@@ -25,7 +24,7 @@ class WikipediaSearch(ServiceSearch):
 
     page_size = 50
 
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
+    async def page(self, query: PageQuery) -> Page:
         language = query.language or detect_language(query.query)
         home = self.endpoint.address.rstrip("/").replace("{language}", _wiki_of(language))
         variant = _VARIANTS.get(language, "wiki")
@@ -34,9 +33,9 @@ class WikipediaSearch(ServiceSearch):
             params={
                 "action": "query",
                 "list": "search",
-                "srsearch": words_of(query)[:_MAX_CHARS],
-                "srlimit": size,
-                "sroffset": number * size,
+                "srsearch": query.words[:_MAX_CHARS],
+                "srlimit": query.size,
+                "sroffset": query.offset,
                 "srprop": "snippet",
                 "format": "json",
                 "formatversion": 2,

@@ -6,9 +6,8 @@ from itertools import chain, zip_longest
 
 from deep_research.errors import CallFailed, SourceError
 from deep_research.search.cleaning import plain_text
-from deep_research.search.engine import Found, OnePageSearch, results_in
+from deep_research.search.engine import Found, OnePageSearch, PageQuery, results_in
 from deep_research.search.terms import is_timely, shared_terms
-from deep_research.sources.hit import SearchQuery
 
 _MAX_SITES = 5
 
@@ -22,7 +21,7 @@ class ZyteSearch(OnePageSearch):
         """Return the header that carries the key, as the name of a user without password."""
         return {"Authorization": f"Basic {b64encode(f'{key}:'.encode()).decode()}"}
 
-    async def results(self, query: SearchQuery, *, size: int) -> list[Found]:  # noqa: ARG002 - it cannot be set
+    async def results(self, query: PageQuery) -> list[Found]:
         """Return the articles of all sites; a site that fails is left out, and raises where all do."""
         if not query.sites:
             raise SourceError(

@@ -52,7 +52,7 @@ def _bibtex(text: str) -> dict[str, tuple[str, dict[str, str]]]:
 
 
 def test_bibtex_is_escaped_and_says_what_is_known() -> None:
-    entries = list(_bibtex(to_bibtex(_made(), None).decode()).values())[4:]
+    entries = list(_bibtex(to_bibtex(_made()).decode()).values())[4:]
     kind, fields = entries[0]
     assert kind == "article"
     assert _unescaped(fields["title"].removeprefix("{").removesuffix("}")) == TITLE
@@ -69,15 +69,15 @@ def test_bibtex_is_escaped_and_says_what_is_known() -> None:
 
 
 def test_keys_are_unique_and_stay_when_sources_are_added() -> None:
-    keys = list(_bibtex(to_bibtex(_made(), None).decode()))
+    keys = list(_bibtex(to_bibtex(_made()).decode()))
     assert len(keys) == len(set(keys)) == 9
     assert keys[5:8] == ["on-heat-2024", "on-heat-2024-2", "source-b4c5d6e7"]
-    fewer = list(_bibtex(to_bibtex(contents(sources=SOURCES[:3]), None).decode()))
+    fewer = list(_bibtex(to_bibtex(contents(sources=SOURCES[:3])).decode()))
     assert fewer == keys[:7]
 
 
 def test_ris_has_one_line_for_each_fact() -> None:
-    text = to_ris(_made(), None).decode()
+    text = to_ris(_made()).decode()
     lines = text.split("\r\n")
     assert "\n" not in text.replace("\r\n", "")
     assert all(line == "" or re.match(r"[A-Z][A-Z0-9]  - ", line) for line in lines)
@@ -94,7 +94,7 @@ def test_ris_has_one_line_for_each_fact() -> None:
 
 
 def test_csl_says_the_same_as_data() -> None:
-    items = json.loads(to_csl(_made(), None))
+    items = json.loads(to_csl(_made()))
     assert len({item["id"] for item in items}) == 9
     article = items[4]
     assert article["type"] == "article-journal"
@@ -114,4 +114,4 @@ def test_a_report_without_sources_has_no_references(make: object) -> None:
         update={"citations": made.edition.citations.model_copy(update={"cited": ()}), "passages": ()}
     )
     assert callable(make)
-    assert make(Contents(edition, {}, "", True, "/nowhere"), None).strip() in (b"", b"[]")
+    assert make(Contents(edition, {}, "", True, "/nowhere")).strip() in (b"", b"[]")

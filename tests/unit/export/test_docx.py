@@ -22,7 +22,7 @@ MARKUP = r"<w:p/> &amp; {MERGEFIELD x} # *b* $x$ \n </w:t>"
 
 
 def _opened(made: Contents) -> Document:
-    return docx.Document(io.BytesIO(to_docx(made, None)))
+    return docx.Document(io.BytesIO(to_docx(made)))
 
 
 def _text(document: Document) -> str:
@@ -114,8 +114,8 @@ def test_no_text_is_taken_for_markup_and_controls_are_gone() -> None:
 
 def test_the_same_report_is_the_same_bytes_and_bears_its_own_date() -> None:
     made = contents(extra="a")
-    data = to_docx(made, None)
-    assert data == to_docx(made, None)
+    data = to_docx(made)
+    assert data == to_docx(made)
     properties = docx.Document(io.BytesIO(data)).core_properties
     assert properties.created == properties.modified == CREATED
     assert properties.title == f"{TEXTS['en'].title} a"

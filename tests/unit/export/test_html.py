@@ -48,7 +48,7 @@ HARMLESS = "a b"
 
 
 def page_of(of: Edition) -> Any:
-    return html.document_fromstring(to_html(contents(of), None))
+    return html.document_fromstring(to_html(contents(of)))
 
 
 def text_of(element: Any) -> str:
@@ -340,7 +340,7 @@ def test_text_is_escaped_unless_it_is_markup_of_ours():
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_no_text_changes_what_a_page_is_made_of(attack):
     own = edition()
-    content = to_html(contents(hostile(f"a {attack} b", own)), None)
+    content = to_html(contents(hostile(f"a {attack} b", own)))
     page = html.document_fromstring(content)
     assert structure(page) == structure(page_of(hostile(HARMLESS, own)))
     assert not {"iframe", "object", "embed", "base", "form", "link"} & {element.tag for element in page.iter()}
@@ -372,8 +372,8 @@ def test_nothing_is_loaded_and_only_our_own_script_may_run():
 
 
 def test_the_same_report_is_the_same_bytes():
-    assert to_html(contents(), None) == to_html(contents(), Path("/somewhere/else.html"))
-    assert exported(contents(), "html") == to_html(contents(), None)
+    assert to_html(contents()) == to_html(contents())
+    assert exported(contents(), "html") == to_html(contents())
     assert format_of(Path("x.htm")) == format_of(Path("x.HTML")) == "html"
 
 
@@ -413,7 +413,7 @@ def test_a_picture_has_a_dark_counterpart_and_its_values():
     ],
 )
 def test_where_a_picture_is_none_its_values_are_shown(pictures):
-    page = html.document_fromstring(to_html(contents(pictures=pictures), None))
+    page = html.document_fromstring(to_html(contents(pictures=pictures)))
     assert page.xpath("//img") == []
     assert page.xpath("//figure/details/@open") == [""]
     assert words_in("en")("html.no_picture") in text_of(page.xpath("//figure")[0])
@@ -437,7 +437,7 @@ def test_an_entity_in_a_picture_is_not_resolved(tmp_path: Path):
     (tmp_path / "secret").write_text("hush-hush")
     svg = f'<!DOCTYPE svg [<!ENTITY x SYSTEM "{(tmp_path / "secret").as_uri()}">]>'
     svg += '<svg xmlns="http://www.w3.org/2000/svg"><text>&x;</text></svg>'
-    assert b"hush-hush" not in to_html(contents(pictures={"svg": svg.encode()}), None)
+    assert b"hush-hush" not in to_html(contents(pictures={"svg": svg.encode()}))
 
 
 def large(paragraphs: int, *, around: int = 400, language: Language = "en") -> Edition:
@@ -470,7 +470,7 @@ def test_thirty_pages_are_less_than_a_megabyte(language, on_a_page):
     own = large(300, language=language)
     written = sum(len(each.text) for paragraph in own.report.paragraphs for each in paragraph.sentences)
     assert written > 30 * on_a_page
-    assert len(to_html(contents(own), None)) < 1_000_000
+    assert len(to_html(contents(own))) < 1_000_000
 
 
 @pytest.mark.long

@@ -23,7 +23,7 @@ def _nodes(data: Any) -> Iterator[dict[str, Any]]:
 @pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
 def test_claims_have_kind_verdict_and_passages(language: Language) -> None:
     made = contents(language)
-    data = json.loads(to_json(made, None))
+    data = json.loads(to_json(made))
     nodes = list(_nodes(data))
     claims = [node for node in nodes if node.get("@type") == "Claim"]
     said = [sentence for paragraph in made.edition.report.paragraphs for sentence in paragraph.sentences]
@@ -42,7 +42,7 @@ def test_claims_have_kind_verdict_and_passages(language: Language) -> None:
 
 def test_the_whole_report_is_in_it() -> None:
     made = contents(extra='"quoted" \\ <b>')
-    data = json.loads(to_json(made, None))
+    data = json.loads(to_json(made))
     assert data["@type"] == "Report"
     assert data["@context"][0] == "https://schema.org"
     assert data["name"] == made.edition.report.title
@@ -54,4 +54,4 @@ def test_the_whole_report_is_in_it() -> None:
     [figure] = [node for node in _nodes(data) if node.get("@type") == "ImageObject"]
     assert base64.b64decode(figure["contentUrl"].partition(",")[2]) == png()
     assert [row["value"] for row in figure["data"]] == [1234.5, 2469.0, 3703.5, 4938.0]
-    assert to_json(made, None) == to_json(made, None)
+    assert to_json(made) == to_json(made)

@@ -20,7 +20,7 @@ MARKUP = r'#panic("x") #import "a.typ" $x^2$ *b* _i_ `c` <b>h</b> @lbl <lbl> \u{
 
 
 def _opened(made: Contents) -> pdfium.PdfDocument:
-    return pdfium.PdfDocument(to_pdf(made, None))
+    return pdfium.PdfDocument(to_pdf(made))
 
 
 def _text(document: pdfium.PdfDocument) -> str:
@@ -91,7 +91,7 @@ def test_markers_lead_to_the_references_and_addresses_of_the_web_to_the_web() ->
 
 def test_the_same_report_is_the_same_bytes_and_bears_its_own_date() -> None:
     made = contents("zh-Hans")
-    assert to_pdf(made, None) == to_pdf(made, None)
+    assert to_pdf(made) == to_pdf(made)
     facts = _opened(made).get_metadata_dict()
     assert facts["Title"] == TEXTS["zh-Hans"].title
     assert facts["CreationDate"].startswith("D:20260304")

@@ -49,7 +49,7 @@ def test_our_own_group_comes_before_the_one_for_all() -> None:
     robots = parse_robots(text)
     assert robots.allows("https://example.org/yes")
     assert not robots.allows("https://example.org/no/way")
-    assert not parse_robots(text, agent="unnamed").allows("https://example.org/yes")
+    assert not parse_robots(text.replace("Deep-Research", "unnamed")).allows("https://example.org/yes")
 
 
 def test_our_own_empty_group_allows_all() -> None:

@@ -10,6 +10,7 @@ import pytest
 from deep_research.errors import CallFailed, ConfigurationError
 from deep_research.llm.chat import Limits, VendorChat, connect
 from deep_research.llm.port import ModelRequest
+from deep_research.llm.readiness import require_ready
 from deep_research.llm.registry import PROVIDERS, ModelName
 from tests.support.loopback import stop_accepting
 from tests.support.waiting import HANG_S
@@ -111,4 +112,4 @@ async def test_what_is_no_whole_answer_is_none(wire):
 @pytest.mark.parametrize("key", ["sk-abc“", "sk-abc\n", " sk-abc", "sk\tabc"])
 def test_a_key_that_was_copied_with_something_else_is_refused(key):
     with pytest.raises(ConfigurationError, match="DEEP_RESEARCH_OPENAI_COMPATIBLE_API_KEY"):
-        connect(NAME, address="http://127.0.0.1:9/v1", key=key)
+        require_ready(NAME, address="http://127.0.0.1:9/v1", key=key)

@@ -7,6 +7,7 @@ import pytest
 
 from deep_research.errors import ConfigurationError
 from deep_research.llm.chat import connect
+from deep_research.llm.readiness import require_ready
 from deep_research.llm.registry import PROVIDERS, ModelName, model_named
 
 
@@ -40,15 +41,15 @@ def test_unknown_provider_is_refused_with_the_valid_ones(text):
 def test_missing_key_is_said_with_its_variable(name):
     provider = PROVIDERS[name]
     with pytest.raises(ConfigurationError, match=provider.key_variable):
-        connect(ModelName(provider, "m"), address="https://api.example.org")
+        require_ready(ModelName(provider, "m"), address="https://api.example.org", key="")
 
 
 def test_missing_model_and_bad_address_are_said():
     with pytest.raises(ConfigurationError, match="--model ollama:NAME"):
-        connect(model_named("ollama"), address="http://127.0.0.1:11434")
+        require_ready(model_named("ollama"), address="http://127.0.0.1:11434", key="")
     for address in ("", "127.0.0.1:11434", "ftp://x", "http://"):
         with pytest.raises(ConfigurationError, match="ollama_address"):
-            connect(model_named("ollama:m"), address=address)
+            require_ready(model_named("ollama:m"), address=address, key="")
 
 
 def test_key_is_in_no_representation():

@@ -139,7 +139,7 @@ class ListedNames:
         self._names = {name: list(answers) for name, answers in names.items()}
         self.asked: list[str] = []
 
-    async def resolve(self, host: str, port: int) -> tuple[IpAddress, ...]:
+    async def __call__(self, host: str, port: int) -> tuple[IpAddress, ...]:
         """Return the next answer for the name."""
         self.asked.append(host)
         answers = self._names.get(host)

@@ -270,12 +270,6 @@ def test_an_allowed_host_that_no_address_matches_is_refused_with_the_reason(entr
         allowed_host(entry)
 
 
-def test_the_ports_are_a_choice():
-    assert Guard(ports={9000}).check("http://example.com:9000/").port == 9000
-    with pytest.raises(AddressRefused):
-        Guard(ports={9000}).check("http://example.com/")
-
-
 @pytest.mark.parametrize(
     "ip", ["127.0.0.1", "10.1.1.1", "169.254.169.254", "::1", "::ffff:10.0.0.1", "fe80::1%eth0", "fd00::1"]
 )

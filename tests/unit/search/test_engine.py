@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 
 from deep_research.errors import NetworkError, SourceBusy, SourceError
-from deep_research.search.engine import Endpoint, Found, Page, ServiceSearch, words_of, words_with_sites
+from deep_research.search.engine import Endpoint, Found, Page, PageQuery, ServiceSearch
 from deep_research.sources.hit import SearchQuery
 
 QUERY = SearchQuery(query="q")
@@ -22,9 +22,9 @@ class Playing(ServiceSearch):
         self.given = list(pages)
         self.asked: list[tuple[int, int]] = []
 
-    async def page(self, query: SearchQuery, *, number: int, size: int) -> Page:
-        self.asked.append((number, size))
-        page = self.given[number]
+    async def page(self, query: PageQuery) -> Page:
+        self.asked.append((query.number, query.size))
+        page = self.given[query.number]
         if isinstance(page, Exception):
             raise page
         if isinstance(page, float):
@@ -98,14 +98,14 @@ def test_key_is_in_no_representation():
 
 
 def test_words_are_on_one_line_and_have_an_end():
-    assert words_of(SearchQuery(query=" 太陽能\n power ")) == "太陽能 power"
-    assert len(words_of(SearchQuery(query="word " * 500))) <= 400
+    assert PageQuery(query=" 太陽能\n power ", size=10).words == "太陽能 power"
+    assert len(PageQuery(query="word " * 500, size=10).words) <= 400
 
 
 def test_sites_become_operators():
-    assert words_with_sites(SearchQuery(query="q")) == "q"
-    assert words_with_sites(SearchQuery(query="q", sites=("a.org",))) == "q site:a.org"
-    assert words_with_sites(SearchQuery(query="q", sites=("a.org", "b.org"))) == "q (site:a.org OR site:b.org)"
+    assert PageQuery(query="q", size=10).words_with_sites == "q"
+    assert PageQuery(query="q", sites=("a.org",), size=10).words_with_sites == "q site:a.org"
+    assert PageQuery(query="q", sites=("a.org", "b.org"), size=10).words_with_sites == "q (site:a.org OR site:b.org)"
 
 
 def test_days_have_both_ends_or_none():

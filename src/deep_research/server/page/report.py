@@ -8,10 +8,11 @@ from typing import NamedTuple
 from fastapi import APIRouter, Request, Response
 
 from deep_research.errors import NotFound, UnknownRun
-from deep_research.export.article import Parts, contents_list, in_parts
+from deep_research.export.article import Parts, in_parts
 from deep_research.export.changes import changes_in_html, summary_of
 from deep_research.export.contents import Contents
 from deep_research.export.formats import FORMATS, missing_extra
+from deep_research.export.markup import element
 from deep_research.in_thread import in_thread
 from deep_research.pipeline.journal import spent_so_far
 from deep_research.server.dependencies import Service, Who
@@ -71,7 +72,7 @@ async def report_view(request: Request, service: ResearchService, who: Identity,
         is_verified=contents.is_verified,
         is_answered=contents.edition.report.is_answered,
         added=_added(row, contents, report.entries),
-        contents_list=contents_list(report.entries, words),
+        contents_list=element("contents_list", report.entries, words),
         exports=exports_of(row.id),
         chain=await chain_of(row, service, who),
         changes=summary_of(changes, words, "summary") if changes else "",
