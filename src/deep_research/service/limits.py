@@ -7,10 +7,10 @@ months are those of UTC.
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pydantic import AwareDatetime
 
@@ -166,11 +166,12 @@ class UsageLimits:
     async def close(self, run: str, spent: Spend) -> None:
         """Have what a run spent take its reservation's place."""
         for row in await self._database.all("open_usage_of", run=run):
-            await self._close(row["id"], spent)
+            await self._close(row, spent)
 
-    async def _close(self, id_: str, spent: Spend) -> None:
+    async def _close(self, row: Mapping[str, Any], spent: Spend) -> None:
+        usd, queries = max(0.0, spent.usd - row["usd_before"]), max(0, spent.queries - row["queries_before"])
         # By its own id: the run may have been tried again meanwhile, with a reservation that stays open.
-        await self._database.run("settle_usage", id=id_, usd=spent.usd, queries=spent.queries)
+        await self._database.run("settle_usage", id=row["id"], usd=usd, queries=queries)
 
     def _lowered(self, request: ResearchRequest, used: Used) -> ResearchRequest:
         """Return a request whose budget is no more than what is left."""
@@ -232,7 +233,7 @@ class UsageLimits:
                 continue
             has_changed = run.updated_at.isoformat() != row["seen_at"]
             if run.status in ENDED and (has_changed or age > _NOT_BEGUN):
-                await self._close(row["id"], await self.spent(run.id))
+                await self._close(row, await self.spent(run.id))
             elif is_new and age > _ABANDONED:
                 # Its server was killed before it could say so.
                 await self._database.run("confirm_usage", id=row["id"])

@@ -7,6 +7,7 @@ found any more leaves no trace in what is found; so rows are counted in a second
 import hashlib
 import json
 import logging
+import sys
 import zlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -420,7 +421,7 @@ def list_calls(session: Session, run: str) -> list[JournalRow]:
 
 def read_events(session: Session, run: str, *, after: int, limit: int | None) -> list[RunEvent]:
     """Return the events of a run with a sequence number above `after`."""
-    found = session.all("read_events", run=run, after=after, limit=-1 if limit is None else limit)
+    found = session.all("read_events", run=run, after=after, limit=sys.maxsize if limit is None else limit)
     events = [read_event(row) for row in found]
     _require([event.seq for event in events], _numbers(found, after), "events", run)
     if after == 0 and limit is None and not session.trusts_indexes:
