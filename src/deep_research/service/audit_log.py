@@ -68,9 +68,9 @@ class AuditLog:
         )
         records.run("forget_old_audit", kept=MAX_ENTRIES)
 
-    async def entries(self, *, limit: int = 100, user: str | None = None) -> list[AuditEntry]:
+    async def entries(self, *, limit: int = 100) -> list[AuditEntry]:
         """Return the newest entries first."""
-        rows = await self._database.all("list_audit", limit=limit, user=user)
+        rows = await self._database.all("list_audit", limit=limit)
         names = ("at", "user", "address", "action", "subject")
         return [
             AuditEntry.model_validate({name: row[name] for name in names} | {"detail": json_of(row["detail"])})

@@ -66,9 +66,10 @@ _QUEUED_RUNS = "SELECT queueing_lock FROM procrastinate_jobs WHERE status = 'tod
 class ProcrastinateQueue:
     """Runs that wait, as jobs in the database of the store."""
 
-    def __init__(self, url: str, store: Store, *, lease_s: float, poll_s: float = 5.0) -> None:
+    poll_s = 5.0
+
+    def __init__(self, url: str, store: Store, *, lease_s: float) -> None:
         self._store, self._lease_s = store, lease_s
-        self.poll_s = poll_s
         self._place = place_of(url)
         self._connector = PsycopgConnector(
             conninfo=conninfo_of(url),

@@ -201,7 +201,7 @@ VALUES (:at, :user, :address, :action, :subject, :detail)
 DELETE FROM audit WHERE number <= (SELECT max(number) FROM audit) - :kept
 
 -- name: list_audit
-SELECT * FROM audit WHERE CAST(:user AS TEXT) IS NULL OR "user" = :user ORDER BY number DESC LIMIT :limit
+SELECT * FROM audit ORDER BY number DESC LIMIT :limit
 
 -- name: has_signed_in_from
 SELECT 1 FROM audit WHERE "user" = :user AND action = 'sign-in' AND address = :address AND at > :since LIMIT 1

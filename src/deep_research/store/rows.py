@@ -211,6 +211,7 @@ def damaged(table: str, key: str) -> StoreCorrupt:
 _log = logging.getLogger(__name__)
 
 _MIN_PREFIX = 4
+_MAX_CACHED_CHARS = 8_000_000
 # Sorts behind every time.
 _AFTER_ALL = "~"
 _SEE_LIST = "`deep-research runs list` shows all."
@@ -466,12 +467,11 @@ def _keys(rows: Sequence[Row]) -> list[str]:
 class ReadCache:
     """What was read last of documents and evidence: a run looks at each many times.
 
-    Holds so many characters of documents at most. Changed by the store's thread alone; any thread may call `held`.
+    Changed by the store's thread alone; any thread may call `held`.
     """
 
-    def __init__(self, storage: BlobStorage | None = None, *, max_chars: int = 8_000_000) -> None:
+    def __init__(self, storage: BlobStorage | None = None) -> None:
         self._storage = storage
-        self._max_chars = max_chars
         self._documents: dict[str, Document] = {}
         self._chars = 0
         self._evidence: dict[tuple[str, str], dict[str, Evidence]] = {}
@@ -487,7 +487,7 @@ class ReadCache:
         found = get_document(session, document, self._storage)
         self._documents[document] = found
         self._chars += len(found.text)
-        while self._chars > self._max_chars:
+        while self._chars > _MAX_CACHED_CHARS:
             self._chars -= len(self._documents.pop(next(iter(self._documents))).text)
         return found
 
