@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pydantic import AwareDatetime
 
-from deep_research.database.port import Row
+from deep_research.database.port import Row, value_of
 from deep_research.errors import SignInFailed, UsageError
 from deep_research.service.audit_log import AuditLog
 from deep_research.service.database import Records, ServerDatabase, open_server_database
@@ -212,10 +212,7 @@ class Accounts:
     async def tokens(self) -> list[Token]:
         """Return what is known of all tokens."""
         rows = await self._database.all("list_tokens")
-        return [
-            Token(**{name: row[name] for name in Token.model_fields if name != "scopes"}, scopes=_scopes(row))
-            for row in rows
-        ]
+        return [value_of(Token, row, scopes=_scopes(row)) for row in rows]
 
     async def revoke_token(self, token: str) -> None:
         """Make a token worthless, by its id."""
@@ -352,13 +349,7 @@ def _required(records: Records, name: str) -> Row:
 
 def account_of(row: Row) -> Account:
     """Return the account of a row."""
-    return Account(
-        id=row["id"],
-        name=row["name"],
-        created_at=row["created_at"],
-        is_admin=bool(row["is_admin"]),
-        limits=Limits(**{name: row[name] for name in Limits.model_fields}),
-    )
+    return value_of(Account, row, limits=value_of(Limits, row))
 
 
 def _scopes(row: Row) -> tuple[Scope, ...]:

@@ -14,12 +14,13 @@ from typing import Any, Final, NamedTuple
 
 from pydantic import AwareDatetime
 
+from deep_research.database.port import value_of
 from deep_research.errors import LimitReached, NotFound, UnknownRun
 from deep_research.events import ENDED
 from deep_research.pipeline.approval import effort_of
 from deep_research.pipeline.journal import spent_so_far
 from deep_research.request import ResearchRequest, Spend
-from deep_research.service.accounts import Limits, account_of
+from deep_research.service.accounts import Limits
 from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.identity import LOCAL_USER, Identity
 from deep_research.store.port import RunRow
@@ -209,9 +210,10 @@ class UsageLimits:
         month = day.replace(day=1)
         row = records.one("sum_usage", user=user, day=day.isoformat(), month=month.isoformat())
         assert row is not None
-        return Used(
-            limits=account_of(account).limits,
-            **{name: row[name] for name in Limits.model_fields},
+        return value_of(
+            Used,
+            row,
+            limits=value_of(Limits, account),
             day_renews_at=day + timedelta(days=1),
             month_renews_at=(month + timedelta(days=32)).replace(day=1),
         )

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from deep_research.database.port import Column, Row, Session
+from deep_research.database.port import Column, Row, Session, value_of
 from deep_research.database.seals import is_sound
 from deep_research.errors import (
     ConfigurationError,
@@ -174,7 +174,7 @@ def read_document(row: Row, raw: bytes) -> Document:
 def read_passage(row: Row) -> Passage:
     """Return the passage of a row, which must be the one its id was made from."""
     try:
-        passage = Passage(document=row["document"], start=row["start"], end=row["end"])
+        passage = value_of(Passage, row)
     except ValidationError:
         raise damaged("passages", row["id"]) from None
     if passage.id != row["id"]:
@@ -283,7 +283,7 @@ def list_unfinished(session: Session) -> list[UnfinishedRun]:
             since = datetime.fromisoformat(row["updated_at"])
         except (TypeError, ValueError):
             since = datetime.now(UTC)
-        found.append(UnfinishedRun(id=row["id"], user=row["user"], status=row["status"], updated_at=since, owner=owner))
+        found.append(value_of(UnfinishedRun, row, updated_at=since, owner=owner))
     return found
 
 

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from deep_research.database.port import Column, Database, Session
+from deep_research.database.port import Column, Database, Session, value_of
 from deep_research.errors import RunHeld, StopRun, UsageError
 from deep_research.events import RunEvent, RunStatus
 from deep_research.evidence.passage import Evidence, Passage
@@ -436,12 +436,7 @@ class Store:
 
     async def size(self) -> StoreSize:
         """Return how much the store holds."""
-
-        def work(session: Session) -> StoreSize:
-            (counts,) = session.all("measure")
-            return StoreSize.model_validate({name: counts[name] for name in StoreSize.model_fields})
-
-        return await self._read(work)
+        return await self._read(lambda session: value_of(StoreSize, session.all("measure")[0]))
 
 
 OpenStore = Callable[[], Store]
