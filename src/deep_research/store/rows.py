@@ -222,22 +222,22 @@ def get_run(session: Session, run: str) -> RunRow:
     return read_run(run_row(session, run))
 
 
-def find_run(session: Session, name: str) -> RunRow:
-    """Return a run by its id or by a prefix that is no other run's."""
-    if row := session.one("get_run", run=name):
+def find_run(session: Session, run: str) -> RunRow:
+    """Return a run by its id or by four or more first characters that are no other run's; else raise `UnknownRun`."""
+    if row := session.one("get_run", run=run):
         return read_run(row)
-    found = [run_at(session, row["rowid"]) for row in session.all("find_rows", prefix=name)]
-    if found and (found[0].id == name or (len(found) == 1 and len(name) >= _MIN_PREFIX)):
+    found = [run_at(session, row["rowid"]) for row in session.all("find_rows", prefix=run)]
+    if found and (found[0].id == run or (len(found) == 1 and len(run) >= _MIN_PREFIX)):
         return found[0]
-    if len(name) < _MIN_PREFIX:
-        raise UnknownRun(f"“{name}” names no run: give at least {_MIN_PREFIX} characters of its id. {_SEE_LIST}")
+    if len(run) < _MIN_PREFIX:
+        raise UnknownRun(f"“{run}” names no run: give at least {_MIN_PREFIX} characters of its id. {_SEE_LIST}")
     if found:
-        raise UnknownRun(f"Several runs start with “{name}”: give more characters. {_SEE_LIST}")
-    raise _unknown(session, name)
+        raise UnknownRun(f"Several runs start with “{run}”: give more characters. {_SEE_LIST}")
+    raise _unknown(session, run)
 
 
 def list_runs(
-    session: Session, *, limit: int, status: RunStatus | None, choice: RunChoice | None = None
+    session: Session, *, limit: int, status: RunStatus | None = None, choice: RunChoice | None = None
 ) -> list[RunRow]:
     """Return the newest runs first; a damaged one is left out with a warning, so that the others stay in reach."""
     listed: list[RunRow] = []
@@ -272,7 +272,10 @@ def _id_of(row: Row) -> str:
 
 
 def list_unfinished(session: Session) -> list[UnfinishedRun]:
-    """Return the runs of servers that should go on, the oldest first; what is wrong with one is told as it is read."""
+    """Return the runs of servers that should go on, the oldest first: not begun, cut off, or answered.
+
+    What is wrong with one is told as it is read.
+    """
     ahead_s = session.clock_ahead_s()
     found = []
     for row in session.all("list_unfinished"):
@@ -420,7 +423,7 @@ def list_calls(session: Session, run: str) -> list[JournalRow]:
     return calls
 
 
-def read_events(session: Session, run: str, *, after: int, limit: int | None) -> list[RunEvent]:
+def read_events(session: Session, run: str, *, after: int = 0, limit: int | None = None) -> list[RunEvent]:
     """Return the events of a run with a sequence number above `after`."""
     found = session.all("read_events", run=run, after=after, limit=sys.maxsize if limit is None else limit)
     events = [read_event(row) for row in found]
@@ -441,7 +444,7 @@ def read_answers(session: Session, run: str) -> dict[str, Json]:
 
 
 def list_addresses(session: Session, run: str) -> dict[str, str]:
-    """Return address → document id for everything a run read."""
+    """Return address → document id for everything a run read, in order of address."""
     found = session.all("list_addresses", run=run)
     if not session.trusts_indexes:
         _require(len(found), session.all("count_addresses", run=run)[0]["rows"], "run_documents", run)

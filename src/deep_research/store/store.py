@@ -7,10 +7,10 @@ is the run's newest, and raise `RunTaken` otherwise; they raise `RunCancelled` o
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from deep_research.database.port import Column, Database, Session, value_of
 from deep_research.errors import RunHeld, StopRun, UsageError
@@ -20,10 +20,11 @@ from deep_research.sources.document import Document, text_id
 from deep_research.store import rows
 from deep_research.store.blobs import BlobStorage, new_name
 from deep_research.store.lease import Owner, holds_lease
-from deep_research.store.port import Claim, JournalRow, NewEvent, RunChoice, RunRow, StoreSize, UnfinishedRun
+from deep_research.store.port import Claim, JournalRow, NewEvent, RunRow, StoreSize
 from deep_research.store.write_queue import WriteQueue
 from deep_research.value import Json, JsonObject
 
+P = ParamSpec("P")
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
@@ -34,8 +35,25 @@ _MIN_OBJECT_BYTES = 8_192
 _DRAINING = "draining"
 
 
+def _reads(work: Callable[Concatenate[Session, P], T]) -> "Callable[Concatenate[Store, P], Coroutine[Any, Any, T]]":
+    """Return the method of a store that does this in a transaction of its own."""
+
+    async def method(store: "Store", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await store._read(lambda session: work(session, *args, **kwargs))
+
+    return method
+
+
 class Store:
     """All runs in one database; several processes may use it at once."""
+
+    get_run = _reads(rows.find_run)
+    list_runs = _reads(rows.list_runs)
+    list_unfinished = _reads(rows.list_unfinished)
+    get_answers = _reads(rows.read_answers)
+    list_calls = _reads(rows.list_calls)
+    read_events = _reads(rows.read_events)
+    list_addresses = _reads(rows.list_addresses)
 
     def __init__(
         self,
@@ -92,20 +110,6 @@ class Store:
                 raise UsageError(f"There is a run {run.id} already.")
 
         await self._writes.write(work)
-
-    async def get_run(self, run: str) -> RunRow:
-        """Return a run by its id or by four or more first characters that are no other run's; else `UnknownRun`."""
-        return await self._read(lambda session: rows.find_run(session, run))
-
-    async def list_runs(
-        self, *, limit: int, status: RunStatus | None = None, choice: RunChoice | None = None
-    ) -> list[RunRow]:
-        """Return the newest runs first; a damaged one is left out with a warning, so that the others stay in reach."""
-        return await self._read(lambda session: rows.list_runs(session, limit=limit, status=status, choice=choice))
-
-    async def list_unfinished(self) -> list[UnfinishedRun]:
-        """Return the runs of servers that should go on, the oldest first: not begun, cut off, or answered."""
-        return await self._read(rows.list_unfinished)
 
     async def count_running(self) -> dict[str, int]:
         """Return how many runs of each user of a server are being worked on."""
@@ -272,10 +276,6 @@ class Store:
 
         return await self._writes.write(work)
 
-    async def get_answers(self, run: str) -> dict[str, Json]:
-        """Return all answers by scope."""
-        return await self._read(lambda session: rows.read_answers(session, run))
-
     # Journal
 
     async def find_call(self, run: str, key: str) -> JournalRow | None:
@@ -298,19 +298,11 @@ class Store:
             claim, lambda session: [session.run("supersede_call", run=claim.run, key=key) for key in keys]
         )
 
-    async def list_calls(self, run: str) -> list[JournalRow]:
-        """Return the journal in the order in which the calls were started."""
-        return await self._read(lambda session: rows.list_calls(session, run))
-
     # Events
 
     async def append_events(self, claim: Claim, events: Sequence[NewEvent]) -> list[RunEvent]:
         """Number and keep the events whose key is new; return those."""
         return await self._write_as(claim, lambda session: rows.append_events(session, claim.run, events))
-
-    async def read_events(self, run: str, *, after: int = 0, limit: int | None = None) -> list[RunEvent]:
-        """Return events with a sequence number above `after`."""
-        return await self._read(lambda session: rows.read_events(session, run, after=after, limit=limit))
 
     async def last_seq(self, run: str) -> int:
         """Return the sequence number of a run's newest event, 0 where it has none."""
@@ -393,10 +385,6 @@ class Store:
         if known := self._cache.held(document):
             return known
         return await self._read(lambda session: self._cache.document(session, document))
-
-    async def list_addresses(self, run: str) -> dict[str, str]:
-        """Return address → document id for everything the run read, in order of address."""
-        return await self._read(lambda session: rows.list_addresses(session, run))
 
     async def put_evidence(self, claim: Claim, evidence: Sequence[Evidence]) -> None:
         """Keep passages by content id, with one finding for each section of the run.

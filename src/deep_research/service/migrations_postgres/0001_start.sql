@@ -1,3 +1,4 @@
+-- The tables of SQLite in PostgreSQL's words.
 \ir ../migrations/0001_start.sql
 
 -- Ann and ann are one.
