@@ -1,10 +1,9 @@
 """What state the database of the settings is in, and how it is brought up to date."""
 
-import sqlite3
 from contextlib import closing
 from typing import NamedTuple
 
-from deep_research.database.sqlite import schema_number
+from deep_research.database.sqlite import connect_read_only, schema_number
 from deep_research.errors import StoreCorrupt
 from deep_research.service.database import open_server_database
 from deep_research.service.queues import open_queue
@@ -36,7 +35,7 @@ def schema_numbers(settings: Settings) -> dict[str, int]:
         numbers = dict.fromkeys(files, 0)
         for part, path in files.items():
             if path.exists():
-                with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+                with closing(connect_read_only(path)) as connection:
                     numbers[part] = schema_number(connection)
         return numbers
     numbers = {}

@@ -27,8 +27,8 @@ from procrastinate.schema import SchemaManager
 from deep_research.database.postgres import MIGRATION_LOCK, SCHEMA, SCHEMA_NUMBERS, conninfo_of, place_of
 from deep_research.errors import StoreLocked
 from deep_research.events import LiveText, OnLive
-from deep_research.service.run_queue import Notice, OnNotice, Turns, is_held
-from deep_research.store.lease import current_owner
+from deep_research.service.run_queue import Notice, OnNotice, Turns
+from deep_research.store.lease import current_owner, holds_lease
 from deep_research.store.store import Store
 
 _log = logging.getLogger(__name__)
@@ -132,7 +132,7 @@ class ProcrastinateQueue:
             rows = await self._connector.execute_query_all_async(_QUEUED_RUNS)
         queued, asking = {row["queueing_lock"] for row in rows}, current_owner()
         for run in await self._store.list_unfinished():
-            if run.id not in queued and not is_held(run, asking, lease_s=self._lease_s):
+            if run.id not in queued and not holds_lease(run.owner, asking, lease_s=self._lease_s):
                 await self.put(run.id, run.user, is_begun=run.status != "created")
 
     async def listen(self, on_notice: OnNotice, on_live: OnLive) -> None:

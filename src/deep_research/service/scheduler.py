@@ -65,7 +65,7 @@ class Scheduler:
 
     async def _start(self, row: Mapping[str, Any]) -> None:
         if not row["is_settled"]:
-            await self._note(row, SKIPPED)
+            await self._database.run("note_schedule", id=row["id"], note=SKIPPED)
             return
         try:
             run = await self._begun(row)
@@ -74,7 +74,7 @@ class Scheduler:
             error = public_message(str(exc))
             news = notification_of(row, kind="run-failed", address=self._address, error=error)
             await self._database.work(lambda records: add_notifications(records, row, "", news))
-            await self._note(row, f"failed: {error}")
+            await self._database.run("note_schedule", id=row["id"], note=f"failed: {error}")
             return
         await self._database.run("start_schedule", id=row["id"], run=run.id)
 
@@ -86,9 +86,6 @@ class Scheduler:
             except NotFound:
                 _log.info("schedule %s: its last run was deleted; it asks anew", row["id"])
         return await self._service.create(NewRun.model_validate(json_of(row["request"])), who)
-
-    async def _note(self, row: Mapping[str, Any], note: str) -> None:
-        await self._database.run("note_schedule", id=row["id"], note=note)
 
     async def _settle(self, row: Mapping[str, Any]) -> None:
         """Look at how the last run of a schedule ended, if it has, and note who is to be told what."""

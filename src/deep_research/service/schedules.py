@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from deep_research.database.port import value_of
+from deep_research.database.port import Column, value_of
 from deep_research.errors import AddressRefused, NotFound, UsageError
 from deep_research.net.guard import Guard
 from deep_research.service.database import Records, ServerDatabase
@@ -170,10 +170,7 @@ class Schedules:
             every_s = seconds_of(change.every) if change.every else row["every_s"]
             next_at = datetime.fromisoformat(row["next_at"]) + timedelta(seconds=every_s - row["every_s"])
             is_paused = row["is_paused"] if change.is_paused is None else change.is_paused
-            records.run(
-                "change_schedule", id=row["id"], every_s=every_s, is_paused=is_paused, next_at=next_at.isoformat()
-            )
-            return _with_deliveries(records, _row(records, row["id"], who))
+            return _changed(records, row, who, every_s=every_s, is_paused=is_paused, next_at=next_at.isoformat())
 
         return await self._database.work(put)
 
@@ -184,9 +181,7 @@ class Schedules:
             row = _row(records, schedule, who)
             if row["is_paused"]:
                 raise UsageError().with_message("fault.schedule_paused")
-            now = datetime.now(UTC).isoformat()
-            records.run("change_schedule", id=row["id"], every_s=row["every_s"], is_paused=0, next_at=now)
-            return _with_deliveries(records, _row(records, row["id"], who))
+            return _changed(records, row, who, next_at=datetime.now(UTC).isoformat())
 
         return await self._database.work(put)
 
@@ -200,6 +195,12 @@ def _row(records: Records, schedule: str, who: Identity) -> Mapping[str, Any]:
     if len(rows) != 1 or not schedule:
         raise NotFound().with_message("fault.unknown_schedule", schedule=schedule)
     return rows[0]
+
+
+def _changed(records: Records, row: Mapping[str, Any], who: Identity, **changes: Column) -> Schedule:
+    own = {name: row[name] for name in ("id", "every_s", "is_paused", "next_at")}
+    records.run("change_schedule", **own | changes)
+    return _with_deliveries(records, _row(records, row["id"], who))
 
 
 def _with_deliveries(records: Records, row: Mapping[str, Any]) -> Schedule:

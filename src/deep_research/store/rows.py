@@ -39,7 +39,6 @@ V = TypeVar("V", bound=Value)
 
 _RUN_JSON = ("request", "owner", "pending", "result", "error", "tags")
 _CALL_JSON = ("answer", "error", "estimate", "spend", "orphaned", "after")
-_NOT_ABOUT = frozenset({"id", "snapshot", "text"})
 
 
 def time_column(at: datetime) -> str:
@@ -70,11 +69,6 @@ def run_columns(run: RunRow) -> dict[str, Column]:
 def call_columns(row: JournalRow) -> dict[str, Column]:
     """Return a journal row as columns; its answer may be JSON's null, which is not the absence of an answer."""
     return _columns(row, _CALL_JSON) | {"answer": json_column(row.answer)}
-
-
-def about_column(document: Document) -> str:
-    """Return everything about a document but its text and the ids that have columns of their own."""
-    return json_column(document.model_dump(mode="json", exclude=set(_NOT_ABOUT)))
 
 
 def require_sound(row: Row, table: str, key: str) -> Row:
@@ -298,13 +292,6 @@ def run_at(session: Session, number: int) -> RunRow:
     return read_run(row)
 
 
-def check_free(session: Session, run: str, claimant: Owner, *, lease_s: float) -> Row:
-    """Return the row of a run, or raise `RunHeld` while a live owner holds its lease."""
-    row = require_sound(lock_run(session, run), "runs", run)
-    _refuse_held(row, claimant, lease_s=lease_s)
-    return row
-
-
 def takeover_columns(session: Session, row: Row) -> dict[str, Column]:
     """Return how often a run was taken over, counted with the claim that is about to be made."""
     calls = session.all("count_ended_calls", run=row["id"])[0]["calls"]
@@ -323,12 +310,13 @@ def check_removable(session: Session, run: str, claimant: Owner, *, lease_s: flo
     with suppress(StoreCorrupt):
         row = session.one("get_hold", run=run)
         if row is not None:
-            _refuse_held(row, claimant, lease_s=lease_s)
+            refuse_held(row, claimant, lease_s=lease_s)
             return
     run_row(session, run)
 
 
-def _refuse_held(row: Row, claimant: Owner, *, lease_s: float) -> None:
+def refuse_held(row: Row, claimant: Owner, *, lease_s: float) -> None:
+    """Raise `RunHeld` while a live owner holds the lease of the run of a row."""
     if row["owner"] is None:
         return
     owner = _owner_of(row)

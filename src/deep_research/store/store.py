@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from deep_research.database.port import Column, Database, Session, value_of
+from deep_research.database.port import Column, Database, Row, Session, value_of
 from deep_research.errors import RunHeld, StopRun, UsageError
 from deep_research.events import RunEvent, RunStatus
 from deep_research.evidence.passage import Evidence, Passage
@@ -81,6 +81,9 @@ class Store:
     async def _read(self, work: Callable[[Session], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._database.read, work)
 
+    async def _all(self, query: str, **values: Column) -> list[Row]:
+        return await self._read(lambda session: session.all(query, **values))
+
     async def _write_as(
         self,
         claim: Claim,
@@ -113,12 +116,12 @@ class Store:
 
     async def count_running(self) -> dict[str, int]:
         """Return how many runs of each user of a server are being worked on."""
-        found = await self._read(lambda session: session.all("count_running"))
-        return {row["user"]: row["runs"] for row in found}
+        return {row["user"]: row["runs"] for row in await self._all("count_running")}
 
     async def count_takeovers(self) -> int:
         """Return how often a run was taken over from a process that had not let go of it, over all runs."""
-        return await self._read(lambda session: int(session.all("count_takeovers")[0]["takeovers"]))
+        (row,) = await self._all("count_takeovers")
+        return int(row["takeovers"])
 
     async def reopen_run(self, run: str, *, retry: bool) -> RunRow:
         """Have a run that stopped go on (status `interrupted`), with `retry` by doing its failed steps again.
@@ -135,8 +138,7 @@ class Store:
 
     async def is_draining(self) -> bool:
         """Return whether workers are to take up no run."""
-        row = await self._read(lambda session: session.one("get_switch", name=_DRAINING))
-        return row is not None and bool(row["is_on"])
+        return any(row["is_on"] for row in await self._all("get_switch", name=_DRAINING))
 
     async def set_draining(self, is_on: bool) -> None:
         """Tell all workers whether to take up runs."""
@@ -144,8 +146,7 @@ class Store:
 
     async def count_by_status(self) -> dict[str, int]:
         """Return how many runs have each status."""
-        found = await self._read(lambda session: session.all("count_by_status"))
-        return {row["status"]: row["runs"] for row in found}
+        return {row["status"]: row["runs"] for row in await self._all("count_by_status")}
 
     async def set_tags(self, run: str, tags: Sequence[str]) -> None:
         """File a run under these words alone."""
@@ -183,7 +184,8 @@ class Store:
 
         def work(session: Session) -> Claim:
             asking = rows.in_shared_time(session, owner)
-            before = rows.check_free(session, run, asking, lease_s=lease_s)
+            before = rows.require_sound(rows.lock_run(session, run), "runs", run)
+            rows.refuse_held(before, asking, lease_s=lease_s)
             if seen_epoch is not None and before["epoch"] != seen_epoch:
                 raise RunHeld(f"Run {run} was claimed or cancelled by another process a moment ago.")
             told = rows.json_column(asking.to_json())
@@ -234,7 +236,7 @@ class Store:
             if row.status in ("done", "cancelled"):
                 return row
             asking = rows.in_shared_time(session, claimant)
-            is_held = row.owner is not None and holds_lease(row.owner, asking, lease_s=lease_s)
+            is_held = holds_lease(row.owner, asking, lease_s=lease_s)
             session.run("ask_to_stop" if is_held else "cancel_run", run=run, now=self._now())
             if not is_held:
                 rows.append_events(session, run, [event])
@@ -280,8 +282,8 @@ class Store:
 
     async def find_call(self, run: str, key: str) -> JournalRow | None:
         """Return one row of the journal; one that its index has lost is found out by `list_calls`."""
-        row = await self._read(lambda session: session.one("find_call", run=run, key=key))
-        return None if row is None else rows.read_call(row)
+        found = await self._all("find_call", run=run, key=key)
+        return rows.read_call(found[0]) if found else None
 
     async def record_call(self, claim: Claim, row: JournalRow) -> None:
         """Insert a row, or replace the one with the same key, which keeps its place in the order."""
@@ -306,8 +308,8 @@ class Store:
 
     async def last_seq(self, run: str) -> int:
         """Return the sequence number of a run's newest event, 0 where it has none."""
-        row = await self._read(lambda session: session.one("last_seq", run=run))
-        return 0 if row is None else int(row["seq"])
+        (row,) = await self._all("last_seq", run=run)
+        return int(row["seq"])
 
     # What was read
 
@@ -341,11 +343,10 @@ class Store:
         Where the row is there already no object is written: should it be removed meanwhile, the bytes go into the row.
         """
         name = None
-        if self._blobs is not None and len(packed.packed) >= self._min_object_bytes:
-            known = await self._read(lambda session: session.one("find_blob", blob=packed.id))
-            if known is None:
-                name = new_name(packed.id)
-                await asyncio.to_thread(self._blobs.put, name, packed.packed)
+        is_large = len(packed.packed) >= self._min_object_bytes
+        if self._blobs is not None and is_large and not await self._all("find_blob", blob=packed.id):
+            name = new_name(packed.id)
+            await asyncio.to_thread(self._blobs.put, name, packed.packed)
         columns = packed.columns(name)
         added = await self._write_as(claim, lambda session: work(session, columns), even_if_cancelled=even_if_cancelled)
         if name is not None and not added:
@@ -368,7 +369,8 @@ class Store:
         if document.id != text_id(document.extractor, document.text):
             raise ValueError("a document's id must be the id of its text")
         text = await asyncio.to_thread(rows.pack, document.text.encode("utf-8", "surrogatepass"))
-        about = rows.about_column(document)
+        # All but its text and the ids that have columns of their own.
+        about = rows.json_column(document.model_dump(mode="json", exclude={"id", "snapshot", "text"}))
 
         def work(session: Session, columns: dict[str, Column]) -> int:
             added = session.run("add_blob", **columns)
@@ -424,7 +426,8 @@ class Store:
 
     async def size(self) -> StoreSize:
         """Return how much the store holds."""
-        return await self._read(lambda session: value_of(StoreSize, session.all("measure")[0]))
+        (row,) = await self._all("measure")
+        return value_of(StoreSize, row)
 
 
 OpenStore = Callable[[], Store]
