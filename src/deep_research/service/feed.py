@@ -389,7 +389,11 @@ class EventFeed:
                         if channel.count == position and channel.is_due(heartbeat_s):
                             yield _HEARTBEAT
         finally:
-            self._left(run, channel)
+            channel.readers -= 1
+            if not channel.readers:
+                self._drop(run, channel)
+                if channel.poll is not None:
+                    channel.poll.cancel()
 
     def _written(self, run: str, channel: _Channel) -> list[Entry]:
         """Return what was written of a run's report up to what its channel has shown."""
@@ -420,13 +424,6 @@ class EventFeed:
         channel.wanted.set()
         channel.poll = asyncio.create_task(self._poll(run, channel))
         return channel
-
-    def _left(self, run: str, channel: _Channel) -> None:
-        channel.readers -= 1
-        if not channel.readers:
-            self._drop(run, channel)
-            if channel.poll is not None:
-                channel.poll.cancel()
 
     def _drop(self, run: str, channel: _Channel) -> None:
         channel.close()

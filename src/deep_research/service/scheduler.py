@@ -89,24 +89,21 @@ class Scheduler:
 
     async def _settle(self, row: Mapping[str, Any]) -> None:
         """Look at how the last run of a schedule ended, if it has, and note who is to be told what."""
+        done, note, news = row["done_run"], "the run was cancelled", None
         try:
             run = await self._service.store.get_run(row["last_run"])
         except NotFound:
-            await self._settled(row, row["done_run"], "the run was deleted", None)
-            return
-        if run.status not in ENDED:
-            return
-        if run.status == "done":
-            news = await self._news(row, run)
-            await self._settled(row, run.id, "", news)
-        elif run.status == "failed":
-            error = public_message(run.failure)
-            news = notification_of(row, kind="run-failed", address=self._address, run=run, error=error)
-            await self._settled(row, row["done_run"], f"failed: {error}", news)
+            note = "the run was deleted"
         else:
-            await self._settled(row, row["done_run"], "the run was cancelled", None)
+            if run.status not in ENDED:
+                return
+            if run.status == "done":
+                done, note, news = run.id, "", await self._news(row, run)
+            elif run.status == "failed":
+                error = public_message(run.failure)
+                note = f"failed: {error}"
+                news = notification_of(row, kind="run-failed", address=self._address, run=run, error=error)
 
-    async def _settled(self, row: Mapping[str, Any], done: str, note: str, news: dict[str, Any] | None) -> None:
         def put(records: Records) -> None:
             is_first = records.run("settle_schedule", id=row["id"], run=row["last_run"], done_run=done, note=note)
             if is_first and news is not None:

@@ -29,7 +29,7 @@ class Owner(Value):
 
     def on_clock(self, ahead_s: float) -> "Owner":
         """Return the same on a wall clock that is so much ahead of the one it was read from."""
-        return self.replace(beat_wall_s=self.beat_wall_s + ahead_s) if ahead_s else self
+        return self.replace(beat_wall_s=self.beat_wall_s + ahead_s)
 
 
 def current_owner() -> Owner:
