@@ -11,8 +11,7 @@ pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 import psycopg
 
 import deep_research
-from deep_research.database.postgres import PostgresDatabase
-from deep_research.database.queries import load_scripts
+from deep_research.database.postgres import PostgresDatabase, _migrations
 from tests.e2e.harness import User, assert_emitted_once, assert_explained
 from tests.support.postgres import PostgresServer
 
@@ -90,7 +89,7 @@ def test_a_run_that_waits_outlives_a_migration(
     assert user.ask("asking").returncode == 2
     old_url = postgres.new_database()
     with monkeypatch.context() as patch:
-        scripts = load_scripts("deep_research.store", "migrations_postgres")
+        scripts = _migrations("deep_research.store")
         patch.setattr("deep_research.database.postgres._migrations", lambda _: {1: scripts[1]})
         _copy_rows(database_url, old_url)
     older = _on_postgres(user, tmp_path / "older", old_url)

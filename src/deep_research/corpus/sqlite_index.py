@@ -1,10 +1,11 @@
 """The index in a file, terms in FTS5; a file that another version made is made anew."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
+from typing import TypeVar
 
 from deep_research.corpus.index import IndexSession, PassageTerms, Scored, WantedTerms, maker
 from deep_research.database.port import Column, Session
@@ -12,6 +13,7 @@ from deep_research.database.queries import load_queries
 from deep_research.database.sqlite import Fault, SqliteFile, files_of, statements_of, transaction
 from deep_research.errors import CannotWrite, StoreCorrupt
 
+T = TypeVar("T")
 _PACKAGE = "deep_research.corpus"
 _NO_LIMIT = -1
 _CANNOT_WRITE = "The index {path} cannot be written: check its rights and the space on its disk."
@@ -86,13 +88,14 @@ class IndexFile(SqliteFile):
     def __init__(self, path: Path) -> None:
         super().__init__(path, package=_PACKAGE)
 
-    @contextmanager
-    def _transaction(self, connection: sqlite3.Connection, begin: str) -> Iterator[Session]:
-        with super()._transaction(connection, begin) as session:
+    def _transact(self, connection: sqlite3.Connection, begin: str, work: Callable[[Session], T]) -> T:
+        def checked(session: Session) -> T:
             with self.our_errors():
                 if not _is_ours(connection):
                     raise StoreCorrupt(f"The index {self.path} was taken over by another version: start again.")
-            yield session
+            return work(session)
+
+        return super()._transact(connection, begin, checked)
 
     def make_ready(self, connection: sqlite3.Connection) -> None:
         if _is_ours(connection):

@@ -1,16 +1,18 @@
 """What is asked of a database: transactions that send the named queries of a package. Knows no database.
 
 A package has its statements in `queries.sql`, its schema in numbered `migrations`; what PostgreSQL needs in other words
-stands in `queries_postgres.sql` and `migrations_postgres`.
+stands in `queries_postgres.sql` and `migrations_postgres`, which may include the scripts of `migrations`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from deep_research.errors import StoreCorrupt
+from deep_research.value import Value
 
 Column = str | int | float | bytes | None
 T = TypeVar("T")
+V = TypeVar("V", bound=Value)
 
 
 class Row(Protocol):
@@ -23,6 +25,11 @@ class Row(Protocol):
     def keys(self) -> Iterable[str]:
         """Return the names of the columns, in their order."""
         ...
+
+
+def value_of(kind: type[V], row: Row, /, **others: object) -> V:
+    """Return the value whose fields are columns of a row, but for `others`, which are given."""
+    return kind.model_validate({name: row[name] for name in kind.model_fields if name not in others} | others)
 
 
 class Session(Protocol):

@@ -214,10 +214,10 @@ class SqliteSession(Session):
 
     trusts_indexes = False
 
-    def __init__(self, file: "SqliteFile", connection: sqlite3.Connection, package: str) -> None:
+    def __init__(self, file: "SqliteFile", connection: sqlite3.Connection) -> None:
         self._file = file
         self._connection = connection
-        self._queries = load_queries(package)
+        self._queries = load_queries(file.package)
 
     @property
     def place(self) -> str:
@@ -265,25 +265,15 @@ class SqliteFile:
         return str(self.path)
 
     def read(self, work: Callable[[Session], T]) -> T:
-        def attempt(connection: sqlite3.Connection) -> T:
-            with self._transaction(connection, "BEGIN") as session:
-                return work(session)
-
-        return self._do(lambda connection: self._patiently(lambda: attempt(connection)))
+        return self._do(lambda connection: self._patiently(lambda: self._transact(connection, "BEGIN", work)))
 
     def write(self, work: Callable[[Session], T]) -> T:
-        def attempt(connection: sqlite3.Connection) -> T:
-            with self._transaction(connection, "BEGIN IMMEDIATE") as session:
-                return work(session)
-
-        return self._do(attempt)
+        return self._do(lambda connection: self._transact(connection, "BEGIN IMMEDIATE", work))
 
     def ask(self, query: str, **values: Column) -> list[Row]:
-        def attempt(connection: sqlite3.Connection) -> list[Row]:
-            session = SqliteSession(self, connection, self.package)
-            return self._patiently(lambda: session.all(query, **values))
-
-        return self._do(attempt)
+        return self._do(
+            lambda connection: self._patiently(lambda: SqliteSession(self, connection).all(query, **values))
+        )
 
     def give_room_back(self) -> None:
         with suppress(StoreLocked, CannotWrite):
@@ -337,12 +327,12 @@ class SqliteFile:
     def _do(self, attempt: Callable[[sqlite3.Connection], T]) -> T:
         return attempt(self._opened())
 
-    @contextmanager
-    def _transaction(self, connection: sqlite3.Connection, begin: str) -> Iterator[Session]:
+    def _transact(self, connection: sqlite3.Connection, begin: str, work: Callable[[Session], T]) -> T:
         self._patiently(lambda: self._send(connection, begin))
         with _undone_on_failure(connection):
-            yield SqliteSession(self, connection, self.package)
+            result = work(SqliteSession(self, connection))
             self._send(connection, "COMMIT")
+        return result
 
     def _send(self, connection: sqlite3.Connection, statement: str) -> None:
         with self.our_errors():

@@ -9,20 +9,21 @@ import secrets
 import unicodedata
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import AwareDatetime
 
-from deep_research.database.port import Row
+from deep_research.database.port import Row, value_of
 from deep_research.errors import SignInFailed, UsageError
 from deep_research.service.audit_log import AuditLog
 from deep_research.service.database import Records, ServerDatabase, open_server_database
 from deep_research.service.identity import SCOPES, Identity, Scope
 from deep_research.service.passwords import Passwords
-from deep_research.service.throttle import Throttle
+from deep_research.service.throttle import begin_try, forget_tries, try_succeeded
 from deep_research.settings import Settings
 from deep_research.value import Value, digest_of
 
+T = TypeVar("T")
 # Tokens are found in leaks by how they begin.
 TOKEN_PREFIX = "dr_"
 SIGN_IN_FOR = timedelta(days=14)
@@ -85,10 +86,8 @@ class Accounts:
     ) -> None:
         self._database, self.audit, self._now = database, audit, now
         self._passwords = passwords or Passwords()
-        self._throttle = Throttle(now)
         self._version: int | None = None
-        self._known: dict[str, _Known] = {}
-        self._exist: bool | None = None
+        self._known: dict[str, Any] = {}
 
     def close(self) -> None:
         """End the threads that hash passwords."""
@@ -98,13 +97,7 @@ class Accounts:
 
     async def exist(self) -> bool:
         """Return whether there are accounts at all."""
-        version = self._fresh()
-        if self._exist is not None:
-            return self._exist
-        found = bool(await self._database.all("any_user"))
-        if version == self._version:
-            self._exist = found
-        return found
+        return await self._looked_up("", lambda records: records.one("any_user") is not None)
 
     async def add(
         self, name: str, password: str, *, is_admin: bool = False, limits: Limits | None = None, take_over: str = ""
@@ -161,7 +154,7 @@ class Accounts:
             user = _required(records, name)["id"]
             records.run("set_password", id=user, password=kept)
             records.run("remove_sign_ins_of", user=user)
-            self._throttle.forget(records, name)
+            forget_tries(records, name)
             self.audit.write(records, OPERATOR, "user-changed", user, what="password")
 
         await self._database.work(work)
@@ -212,10 +205,7 @@ class Accounts:
     async def tokens(self) -> list[Token]:
         """Return what is known of all tokens."""
         rows = await self._database.all("list_tokens")
-        return [
-            Token(**{name: row[name] for name in Token.model_fields if name != "scopes"}, scopes=_scopes(row))
-            for row in rows
-        ]
+        return [value_of(Token, row, scopes=_scopes(row)) for row in rows]
 
     async def revoke_token(self, token: str) -> None:
         """Make a token worthless, by its id."""
@@ -258,7 +248,7 @@ class Accounts:
 
         def begin(records: Records) -> tuple[str, Row | None]:
             found = records.one("find_user", name=name)
-            return self._throttle.begin(records, name, address, user=found["id"] if found else None), found
+            return begin_try(records, name, address, self._now(), user=found["id"] if found else None), found
 
         attempt, user = await self._database.work(begin)
         is_right = await self._passwords.is_right(user["password"] if user else None, password)
@@ -273,7 +263,7 @@ class Accounts:
             found = records.one("get_user", id=user["id"])
             if found is None or found["password"] != user["password"]:
                 raise SignInFailed
-            self._throttle.succeeded(records, attempt, name, address)
+            try_succeeded(records, attempt, name, address)
             records.run("forget_old_sign_ins", now=now.isoformat())
             records.run("remove_sign_in", digest=digest_of(before))
             records.run(
@@ -313,24 +303,22 @@ class Accounts:
         await self._database.work(work)
 
     async def _find(self, key: str, find: Callable[[Records], _Known | None]) -> _Known | None:
-        version = self._fresh()
-        known = self._known.get(key)
-        if known is None:
-            known = await self._database.work(find)
-            # What was changed meanwhile may not be kept: it would be believed until the next change.
-            if known is not None and version == self._version:
-                self._known[key] = known
+        known = await self._looked_up(key, find)
         if known is None or (known.expires_at is not None and known.expires_at <= self._now()):
             return None
         return known
 
-    def _fresh(self) -> int:
-        """Forget everything that was looked up before the last change."""
+    async def _looked_up(self, key: str, find: Callable[[Records], T]) -> T:
+        """Return what is found; it is looked up once as long as nothing is changed, unless it is None."""
         version = self._database.version()
         if version != self._version:
-            self._version, self._exist = version, None
+            self._version = version
             self._known.clear()
-        return version
+        found: T = self._known[key] if key in self._known else await self._database.work(find)
+        # What was changed meanwhile may not be kept: it would be believed until the next change.
+        if found is not None and version == self._version:
+            self._known[key] = found
+        return found
 
 
 async def has_accounts(settings: Settings) -> bool:
@@ -352,13 +340,7 @@ def _required(records: Records, name: str) -> Row:
 
 def account_of(row: Row) -> Account:
     """Return the account of a row."""
-    return Account(
-        id=row["id"],
-        name=row["name"],
-        created_at=row["created_at"],
-        is_admin=bool(row["is_admin"]),
-        limits=Limits(**{name: row[name] for name in Limits.model_fields}),
-    )
+    return value_of(Account, row, limits=value_of(Limits, row))
 
 
 def _scopes(row: Row) -> tuple[Scope, ...]:

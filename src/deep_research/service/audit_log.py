@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime
 
+from deep_research.database.port import value_of
 from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.identity import Identity
 from deep_research.value import JsonObject, Value, canonical_json, json_of
@@ -68,11 +69,7 @@ class AuditLog:
         )
         records.run("forget_old_audit", kept=MAX_ENTRIES)
 
-    async def entries(self, *, limit: int = 100, user: str | None = None) -> list[AuditEntry]:
+    async def entries(self, *, limit: int = 100) -> list[AuditEntry]:
         """Return the newest entries first."""
-        rows = await self._database.all("list_audit", limit=limit, user=user)
-        names = ("at", "user", "address", "action", "subject")
-        return [
-            AuditEntry.model_validate({name: row[name] for name in names} | {"detail": json_of(row["detail"])})
-            for row in rows
-        ]
+        rows = await self._database.all("list_audit", limit=limit)
+        return [value_of(AuditEntry, row, detail=json_of(row["detail"])) for row in rows]

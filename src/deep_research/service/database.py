@@ -51,15 +51,13 @@ class ServerDatabase:
         A thousand who ask at the same moment are answered by one look: each look lets busy threads go first.
         """
         if time.monotonic() - self._seen_at >= _SAME_MOMENT_S:
-            self._seen = self._version()
+            if isinstance(self._database, _ServerFile):
+                self._seen = self._database.version()
+            else:
+                # What others change is looked up again after a moment, without asking for it before every request.
+                self._seen = self._own_changes + int(time.monotonic() / _UNSEEN_S)
             self._seen_at = time.monotonic()
         return self._seen
-
-    def _version(self) -> int:
-        if isinstance(self._database, _ServerFile):
-            return self._database.version()
-        # Asked before every request: what others change is looked up again after a moment, without asking for it.
-        return self._own_changes + int(time.monotonic() / _UNSEEN_S)
 
     async def close(self) -> None:
         """Let go of the tables."""

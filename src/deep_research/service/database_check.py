@@ -1,11 +1,9 @@
 """What state the database of the settings is in, and how it is brought up to date."""
 
-import sqlite3
 from contextlib import closing
 from typing import NamedTuple
 
-from deep_research.database.port import Session
-from deep_research.database.sqlite import schema_number
+from deep_research.database.sqlite import connect_read_only, schema_number
 from deep_research.errors import StoreCorrupt
 from deep_research.service.database import open_server_database
 from deep_research.service.queues import open_queue
@@ -37,16 +35,13 @@ def schema_numbers(settings: Settings) -> dict[str, int]:
         numbers = dict.fromkeys(files, 0)
         for part, path in files.items():
             if path.exists():
-                with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+                with closing(connect_read_only(path)) as connection:
                     numbers[part] = schema_number(connection)
         return numbers
     numbers = {}
     for part in (_STORE, _SERVICE, *_SHARED):
-        database = open_database(settings, part)
-        try:
+        with closing(open_database(settings, part)) as database:
             numbers[part] = database.schema_number()
-        finally:
-            database.close()
     return numbers
 
 
@@ -64,21 +59,18 @@ async def migrate_database(settings: Settings) -> None:
         await store.close()
         await server.close()
     for part in () if settings.database_url is None else _SHARED:
-        database = open_database(settings, part)
-        database.read(lambda _: None)
-        database.close()
+        with closing(open_database(settings, part)) as database:
+            database.read(lambda _: None)
 
 
 async def check_database(settings: Settings, *, is_full: bool) -> DatabaseState:
     """Look at the database; raise where it cannot be reached or written, list what is damaged."""
-    database = store_database(settings)
-    try:
+    with closing(store_database(settings)) as database:
         ahead_s = database.read(lambda session: session.clock_ahead_s())
         # Changes no row, but needs the rights to.
         database.write(lambda session: session.run("ask_to_stop", run="", now=""))
-        documents, blobs = database.read(_all_ids) if is_full else ([], [])
-    finally:
-        database.close()
+        documents = [row["id"] for row in database.ask("list_documents")] if is_full else []
+        blobs = [row["id"] for row in database.ask("list_blobs")] if is_full else []
     store = open_store(settings)
     damage = []
     try:
@@ -100,9 +92,3 @@ async def check_database(settings: Settings, *, is_full: bool) -> DatabaseState:
         damage.append(f"{size.runs - len(runs)} of {size.runs} runs cannot be read.")
     checked = len(documents) + len(blobs)
     return DatabaseState(database.place, schema_numbers(settings), size, ahead_s, checked, tuple(damage))
-
-
-def _all_ids(session: Session) -> tuple[list[str], list[str]]:
-    """Return the ids of all documents and of all blobs."""
-    documents, blobs = session.all("list_documents"), session.all("list_blobs")
-    return [row["id"] for row in documents], [row["id"] for row in blobs]

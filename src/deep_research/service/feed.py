@@ -5,7 +5,6 @@ older events from the store again, a few at a time, so that a slow reader holds 
 """
 
 import asyncio
-import json
 import logging
 import math
 from collections import deque
@@ -18,7 +17,9 @@ from typing import Literal, NamedTuple
 from deep_research.errors import DeepResearchError, StoreCorrupt
 from deep_research.events import ENDED, LiveText, RunEvent
 from deep_research.settings import Settings
+from deep_research.store.rows import json_column
 from deep_research.store.store import Store
+from deep_research.value import Json
 
 _log = logging.getLogger(__name__)
 # What a channel keeps at most, in entries and in bytes.
@@ -81,13 +82,8 @@ def frame_of(item: Item) -> bytes:
             return _frame("written", {"parts": [part._asdict() for part in item.parts], "is_cut": item.is_cut})
 
 
-def _frame(kind: str, data: object, id_: str = "") -> bytes:
-    # Half a surrogate pair, which a model may send, is no UTF-8; JSON can spell it.
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    try:
-        return f"{id_}event: {kind}\ndata: {text}\n\n".encode()
-    except UnicodeEncodeError:
-        return f"{id_}event: {kind}\ndata: {json.dumps(data)}\n\n".encode()
+def _frame(kind: str, data: Json, id_: str = "") -> bytes:
+    return f"{id_}event: {kind}\ndata: {json_column(data)}\n\n".encode()
 
 
 class Entry(NamedTuple):
@@ -393,7 +389,11 @@ class EventFeed:
                         if channel.count == position and channel.is_due(heartbeat_s):
                             yield _HEARTBEAT
         finally:
-            self._left(run, channel)
+            channel.readers -= 1
+            if not channel.readers:
+                self._drop(run, channel)
+                if channel.poll is not None:
+                    channel.poll.cancel()
 
     def _written(self, run: str, channel: _Channel) -> list[Entry]:
         """Return what was written of a run's report up to what its channel has shown."""
@@ -424,13 +424,6 @@ class EventFeed:
         channel.wanted.set()
         channel.poll = asyncio.create_task(self._poll(run, channel))
         return channel
-
-    def _left(self, run: str, channel: _Channel) -> None:
-        channel.readers -= 1
-        if not channel.readers:
-            self._drop(run, channel)
-            if channel.poll is not None:
-                channel.poll.cancel()
 
     def _drop(self, run: str, channel: _Channel) -> None:
         channel.close()

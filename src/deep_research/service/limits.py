@@ -7,19 +7,20 @@ months are those of UTC.
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pydantic import AwareDatetime
 
+from deep_research.database.port import value_of
 from deep_research.errors import LimitReached, NotFound, UnknownRun
 from deep_research.events import ENDED
 from deep_research.pipeline.approval import effort_of
 from deep_research.pipeline.journal import spent_so_far
 from deep_research.request import ResearchRequest, Spend
-from deep_research.service.accounts import Limits, account_of
+from deep_research.service.accounts import Limits
 from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.identity import LOCAL_USER, Identity
 from deep_research.store.port import RunRow
@@ -166,11 +167,12 @@ class UsageLimits:
     async def close(self, run: str, spent: Spend) -> None:
         """Have what a run spent take its reservation's place."""
         for row in await self._database.all("open_usage_of", run=run):
-            await self._close(row["id"], spent)
+            await self._close(row, spent)
 
-    async def _close(self, id_: str, spent: Spend) -> None:
+    async def _close(self, row: Mapping[str, Any], spent: Spend) -> None:
+        usd, queries = max(0.0, spent.usd - row["usd_before"]), max(0, spent.queries - row["queries_before"])
         # By its own id: the run may have been tried again meanwhile, with a reservation that stays open.
-        await self._database.run("settle_usage", id=id_, usd=spent.usd, queries=spent.queries)
+        await self._database.run("settle_usage", id=row["id"], usd=usd, queries=queries)
 
     def _lowered(self, request: ResearchRequest, used: Used) -> ResearchRequest:
         """Return a request whose budget is no more than what is left."""
@@ -208,9 +210,10 @@ class UsageLimits:
         month = day.replace(day=1)
         row = records.one("sum_usage", user=user, day=day.isoformat(), month=month.isoformat())
         assert row is not None
-        return Used(
-            limits=account_of(account).limits,
-            **{name: row[name] for name in Limits.model_fields},
+        return value_of(
+            Used,
+            row,
+            limits=value_of(Limits, account),
             day_renews_at=day + timedelta(days=1),
             month_renews_at=(month + timedelta(days=32)).replace(day=1),
         )
@@ -232,7 +235,7 @@ class UsageLimits:
                 continue
             has_changed = run.updated_at.isoformat() != row["seen_at"]
             if run.status in ENDED and (has_changed or age > _NOT_BEGUN):
-                await self._close(row["id"], await self.spent(run.id))
+                await self._close(row, await self.spent(run.id))
             elif is_new and age > _ABANDONED:
                 # Its server was killed before it could say so.
                 await self._database.run("confirm_usage", id=row["id"])

@@ -59,11 +59,8 @@ async def copy_home(settings: Settings, home: Path) -> dict[str, int]:
             source.execute("BEGIN")
             if package == "deep_research.store":
                 _require_at_rest(source)
-            target = open_database(settings, package)
-            try:
+            with closing(open_database(settings, package)) as target:
                 counts |= target.change(partial(_copy_tables, source))
-            finally:
-                target.close()
             if package == "deep_research.service":
                 counts["uploaded files"] = _copy_uploads(source, settings, home / "uploads")
     if not counts:

@@ -27,8 +27,8 @@ from procrastinate.schema import SchemaManager
 from deep_research.database.postgres import MIGRATION_LOCK, SCHEMA, SCHEMA_NUMBERS, conninfo_of, place_of
 from deep_research.errors import StoreLocked
 from deep_research.events import LiveText, OnLive
-from deep_research.service.run_queue import Notice, OnNotice, Turns, is_held
-from deep_research.store.lease import current_owner
+from deep_research.service.run_queue import Notice, OnNotice, Turns
+from deep_research.store.lease import current_owner, holds_lease
 from deep_research.store.store import Store
 
 _log = logging.getLogger(__name__)
@@ -66,9 +66,10 @@ _QUEUED_RUNS = "SELECT queueing_lock FROM procrastinate_jobs WHERE status = 'tod
 class ProcrastinateQueue:
     """Runs that wait, as jobs in the database of the store."""
 
-    def __init__(self, url: str, store: Store, *, lease_s: float, poll_s: float = 5.0) -> None:
+    poll_s = 5.0
+
+    def __init__(self, url: str, store: Store, *, lease_s: float) -> None:
         self._store, self._lease_s = store, lease_s
-        self.poll_s = poll_s
         self._place = place_of(url)
         self._connector = PsycopgConnector(
             conninfo=conninfo_of(url),
@@ -131,7 +132,7 @@ class ProcrastinateQueue:
             rows = await self._connector.execute_query_all_async(_QUEUED_RUNS)
         queued, asking = {row["queueing_lock"] for row in rows}, current_owner()
         for run in await self._store.list_unfinished():
-            if run.id not in queued and not is_held(run, asking, lease_s=self._lease_s):
+            if run.id not in queued and not holds_lease(run.owner, asking, lease_s=self._lease_s):
                 await self.put(run.id, run.user, is_begun=run.status != "created")
 
     async def listen(self, on_notice: OnNotice, on_live: OnLive) -> None:

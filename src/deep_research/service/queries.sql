@@ -1,5 +1,4 @@
--- Every statement of the server by name, for SQLite; values come as parameters only.
--- Those that PostgreSQL needs in other words stand in queries_postgres.sql too.
+-- Every statement of the server by name, for SQLite and PostgreSQL; values come as parameters only.
 
 -- Collections of documents
 
@@ -76,13 +75,13 @@ SELECT 1 FROM users LIMIT 1
 -- name: add_user
 INSERT INTO users (id, name, password, created_at, is_admin, runs_at_once, runs_a_day, usd_a_month, queries_a_day)
 VALUES (:id, :name, :password, :created_at, :is_admin, :runs_at_once, :runs_a_day, :usd_a_month, :queries_a_day)
-ON CONFLICT (name) DO NOTHING
+ON CONFLICT DO NOTHING
 
 -- name: list_users
-SELECT * FROM users ORDER BY name
+SELECT * FROM users ORDER BY lower(name)
 
 -- name: find_user
-SELECT * FROM users WHERE name = :name
+SELECT * FROM users WHERE lower(name) = lower(:name)
 
 -- name: get_user
 SELECT * FROM users WHERE id = :id
@@ -177,15 +176,13 @@ DELETE FROM usage WHERE id = :id
 UPDATE usage SET is_open = 0 WHERE id = :id
 
 -- name: settle_usage
-UPDATE usage
-SET is_open = 0, usd = max(0.0, :usd - usd_before), queries = max(0, :queries - queries_before)
-WHERE id = :id AND is_open = 1
+UPDATE usage SET is_open = 0, usd = :usd, queries = :queries WHERE id = :id AND is_open = 1
 
 -- name: open_usage
 SELECT * FROM usage WHERE "user" = :user AND is_open = 1
 
 -- name: open_usage_of
-SELECT id FROM usage WHERE run = :run AND is_open = 1
+SELECT * FROM usage WHERE run = :run AND is_open = 1
 
 -- name: sum_usage
 SELECT coalesce(sum(is_open), 0) AS runs_at_once,
@@ -204,7 +201,7 @@ VALUES (:at, :user, :address, :action, :subject, :detail)
 DELETE FROM audit WHERE number <= (SELECT max(number) FROM audit) - :kept
 
 -- name: list_audit
-SELECT * FROM audit WHERE :user IS NULL OR "user" = :user ORDER BY number DESC LIMIT :limit
+SELECT * FROM audit ORDER BY number DESC LIMIT :limit
 
 -- name: has_signed_in_from
 SELECT 1 FROM audit WHERE "user" = :user AND action = 'sign-in' AND address = :address AND at > :since LIMIT 1

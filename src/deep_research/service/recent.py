@@ -1,6 +1,5 @@
 """What was read last of runs at rest: a page and its parts ask for the same again and again."""
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Final, Generic, TypeVar
 
@@ -19,22 +18,20 @@ class RecentRuns(Generic[T]):
 
     def __init__(self, read: Callable[[RunRow], Awaitable[T]], *, max_runs: int = _MAX_RUNS) -> None:
         self._read, self._max_runs = read, max_runs
-        self._known: OrderedDict[str, tuple[object, T]] = OrderedDict()
+        # In the order in which they were last asked for.
+        self._known: dict[str, tuple[object, T]] = {}
 
-    async def get(self, row: RunRow) -> T:
+    async def __call__(self, row: RunRow) -> T:
         """Return the value of a run as its row stands."""
         state = (row.updated_at, row.epoch, row.attempt, row.status)
-        known = self._known.get(row.id)
-        if known is not None and known[0] == state:
-            self._known.move_to_end(row.id)
-            return known[1]
-        value = await self._read(row)
+        known = self._known.pop(row.id, None)
+        if known is None or known[0] != state:
+            known = state, await self._read(row)
         if row.owner is None and row.status != "created":
-            self._known[row.id] = (state, value)
-            self._known.move_to_end(row.id)
-            while len(self._known) > self._max_runs:
-                self._known.popitem(last=False)
-        return value
+            self._known[row.id] = known
+            if len(self._known) > self._max_runs:
+                del self._known[next(iter(self._known))]
+        return known[1]
 
     def forget(self, run: str) -> None:
         """Drop what is known of a run that was deleted."""

@@ -13,7 +13,7 @@ from itertools import count
 from typing import Literal, Protocol
 
 from deep_research.events import LiveText, OnLive
-from deep_research.store.lease import Owner, current_owner, holds_lease
+from deep_research.store.lease import current_owner, holds_lease
 from deep_research.store.port import UnfinishedRun
 from deep_research.store.store import Store
 from deep_research.value import Value
@@ -80,11 +80,6 @@ class Turns:
         self._last_turn[user] = next(self._numbers)
 
 
-def is_held(run: UnfinishedRun, asking: Owner, *, lease_s: float) -> bool:
-    """Return whether somebody alive works on a run, as far as who asks can tell."""
-    return run.owner is not None and holds_lease(run.owner, asking, lease_s=lease_s)
-
-
 class StoreQueue:
     """The runs of the store that should go on are the queue; all processes of one machine share it."""
 
@@ -112,7 +107,7 @@ class StoreQueue:
             may_go_on = run.id not in under_way and self._not_before.get(run.id, now) <= now
             first = oldest.get(run.user)
             is_sooner = first is None or (first.status == "created" and run.status != "created")
-            if may_go_on and is_sooner and not is_held(run, asking, lease_s=self._lease_s):
+            if may_go_on and is_sooner and not holds_lease(run.owner, asking, lease_s=self._lease_s):
                 oldest[run.user] = run
         if not oldest:
             return None
@@ -152,7 +147,7 @@ async def read_figures(store: Store, *, lease_s: float) -> QueueFigures:
     held: list[UnfinishedRun] = []
     waiting: list[UnfinishedRun] = []
     for run in await store.list_unfinished():
-        (held if is_held(run, asking, lease_s=lease_s) else waiting).append(run)
+        (held if holds_lease(run.owner, asking, lease_s=lease_s) else waiting).append(run)
     now = datetime.now(UTC)
     owners = [run.owner for run in held if run.owner is not None]
     return QueueFigures(

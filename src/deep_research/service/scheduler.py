@@ -7,11 +7,10 @@ first. Times that nobody was there for are made up for once, not each.
 import logging
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from deep_research.errors import DeepResearchError, NotFound
 from deep_research.events import ENDED
-from deep_research.export.contents import Contents
 from deep_research.in_thread import in_thread
 from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.identity import LOCAL_USER, Identity
@@ -19,26 +18,14 @@ from deep_research.service.new_run import NewRun
 from deep_research.service.notifications import TOLD, NotificationKind, add_notifications, notification_of
 from deep_research.service.public_text import public_message
 from deep_research.store.port import RunRow
-from deep_research.store.store import Store
 from deep_research.value import json_of
 from deep_research.verify.changes import Changes, compare_reports
 
+if TYPE_CHECKING:
+    from deep_research.service.service import ResearchService
+
 _log = logging.getLogger(__name__)
 SKIPPED = "skipped: the run before was still under way"
-
-
-class Researcher(Protocol):
-    """Makes runs and reads their reports, for one account at a time."""
-
-    store: Store
-
-    async def create(self, new: NewRun, who: Identity) -> RunRow: ...
-
-    async def update(self, run: str, who: Identity) -> RunRow: ...
-
-    async def changes(self, run: str, who: Identity) -> Changes: ...
-
-    async def contents(self, run: str, who: Identity) -> Contents: ...
 
 
 class Scheduler:
@@ -47,12 +34,12 @@ class Scheduler:
     def __init__(
         self,
         database: ServerDatabase,
-        researcher: Researcher,
+        service: "ResearchService",
         *,
         address: str,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._database, self._researcher = database, researcher
+        self._database, self._service = database, service
         self._address, self._now = address, now
 
     async def look(self) -> None:
@@ -78,7 +65,7 @@ class Scheduler:
 
     async def _start(self, row: Mapping[str, Any]) -> None:
         if not row["is_settled"]:
-            await self._note(row, SKIPPED)
+            await self._database.run("note_schedule", id=row["id"], note=SKIPPED)
             return
         try:
             run = await self._begun(row)
@@ -87,7 +74,7 @@ class Scheduler:
             error = public_message(str(exc))
             news = notification_of(row, kind="run-failed", address=self._address, error=error)
             await self._database.work(lambda records: add_notifications(records, row, "", news))
-            await self._note(row, f"failed: {error}")
+            await self._database.run("note_schedule", id=row["id"], note=f"failed: {error}")
             return
         await self._database.run("start_schedule", id=row["id"], run=run.id)
 
@@ -95,34 +82,28 @@ class Scheduler:
         who = Identity(user=row["user"])
         if row["mode"] == "update" and row["done_run"]:
             try:
-                return await self._researcher.update(row["done_run"], who)
+                return await self._service.update(row["done_run"], who)
             except NotFound:
                 _log.info("schedule %s: its last run was deleted; it asks anew", row["id"])
-        return await self._researcher.create(NewRun.model_validate(json_of(row["request"])), who)
-
-    async def _note(self, row: Mapping[str, Any], note: str) -> None:
-        await self._database.run("note_schedule", id=row["id"], note=note)
+        return await self._service.create(NewRun.model_validate(json_of(row["request"])), who)
 
     async def _settle(self, row: Mapping[str, Any]) -> None:
         """Look at how the last run of a schedule ended, if it has, and note who is to be told what."""
+        done, note, news = row["done_run"], "the run was cancelled", None
         try:
-            run = await self._researcher.store.get_run(row["last_run"])
+            run = await self._service.store.get_run(row["last_run"])
         except NotFound:
-            await self._settled(row, row["done_run"], "the run was deleted", None)
-            return
-        if run.status not in ENDED:
-            return
-        if run.status == "done":
-            news = await self._news(row, run)
-            await self._settled(row, run.id, "", news)
-        elif run.status == "failed":
-            error = public_message(run.failure)
-            news = notification_of(row, kind="run-failed", address=self._address, run=run, error=error)
-            await self._settled(row, row["done_run"], f"failed: {error}", news)
+            note = "the run was deleted"
         else:
-            await self._settled(row, row["done_run"], "the run was cancelled", None)
+            if run.status not in ENDED:
+                return
+            if run.status == "done":
+                done, note, news = run.id, "", await self._news(row, run)
+            elif run.status == "failed":
+                error = public_message(run.failure)
+                note = f"failed: {error}"
+                news = notification_of(row, kind="run-failed", address=self._address, run=run, error=error)
 
-    async def _settled(self, row: Mapping[str, Any], done: str, note: str, news: dict[str, Any] | None) -> None:
         def put(records: Records) -> None:
             is_first = records.run("settle_schedule", id=row["id"], run=row["last_run"], done_run=done, note=note)
             if is_first and news is not None:
@@ -143,12 +124,12 @@ class Scheduler:
     async def _changes(self, row: Mapping[str, Any], run: RunRow) -> Changes | None:
         who = Identity(user=row["user"])
         if run.request.update is not None:
-            return await self._researcher.changes(run.id, who)
+            return await self._service.changes(run.id, who)
         if not row["done_run"]:
             return None
         try:
-            before = await self._researcher.contents(row["done_run"], who)
+            before = await self._service.contents(row["done_run"], who)
         except NotFound:
             return None
-        after = await self._researcher.contents(run.id, who)
+        after = await self._service.contents(run.id, who)
         return await in_thread(compare_reports, before.edition, after.edition)

@@ -1,12 +1,13 @@
 """Questions that are researched again and again: which there are, when, and who is told. `scheduler.py` does it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 from uuid import uuid4
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from deep_research.database.port import Column, value_of
 from deep_research.errors import AddressRefused, NotFound, UsageError
 from deep_research.net.guard import Guard
 from deep_research.service.database import Records, ServerDatabase
@@ -155,7 +156,7 @@ class Schedules:
     async def list(self, who: Identity) -> list[Schedule]:
         """Return the schedules of this account, the newest first."""
         rows = await self._database.all("list_schedules", user=who.user)
-        return [_schedule(row) for row in rows]
+        return [_schedule(row, ()) for row in rows]
 
     async def get(self, schedule: str, who: Identity) -> Schedule:
         """Return a schedule with its last notifications, by its id or its first characters."""
@@ -169,10 +170,7 @@ class Schedules:
             every_s = seconds_of(change.every) if change.every else row["every_s"]
             next_at = datetime.fromisoformat(row["next_at"]) + timedelta(seconds=every_s - row["every_s"])
             is_paused = row["is_paused"] if change.is_paused is None else change.is_paused
-            records.run(
-                "change_schedule", id=row["id"], every_s=every_s, is_paused=is_paused, next_at=next_at.isoformat()
-            )
-            return _with_deliveries(records, _row(records, row["id"], who))
+            return _changed(records, row, who, every_s=every_s, is_paused=is_paused, next_at=next_at.isoformat())
 
         return await self._database.work(put)
 
@@ -183,9 +181,7 @@ class Schedules:
             row = _row(records, schedule, who)
             if row["is_paused"]:
                 raise UsageError().with_message("fault.schedule_paused")
-            now = datetime.now(UTC).isoformat()
-            records.run("change_schedule", id=row["id"], every_s=row["every_s"], is_paused=0, next_at=now)
-            return _with_deliveries(records, _row(records, row["id"], who))
+            return _changed(records, row, who, next_at=datetime.now(UTC).isoformat())
 
         return await self._database.work(put)
 
@@ -201,11 +197,15 @@ def _row(records: Records, schedule: str, who: Identity) -> Mapping[str, Any]:
     return rows[0]
 
 
+def _changed(records: Records, row: Mapping[str, Any], who: Identity, **changes: Column) -> Schedule:
+    own = {name: row[name] for name in ("id", "every_s", "is_paused", "next_at")}
+    records.run("change_schedule", **own | changes)
+    return _with_deliveries(records, _row(records, row["id"], who))
+
+
 def _with_deliveries(records: Records, row: Mapping[str, Any]) -> Schedule:
     rows = records.all("notifications_of", schedule=row["id"])
-    fields = ("target", "run", "created_at", "sent_at", "tries", "error", "next_at")
-    deliveries = tuple(Delivery(**{name: each[name] for name in fields}, kind=_kind_of(each["body"])) for each in rows)
-    return _schedule(row).replace(deliveries=deliveries)
+    return _schedule(row, [value_of(Delivery, each, kind=_kind_of(each["body"])) for each in rows])
 
 
 def _kind_of(body: str) -> str:
@@ -213,7 +213,7 @@ def _kind_of(body: str) -> str:
     return str(data.get("kind", "")) if isinstance(data, dict) else ""
 
 
-def _schedule(row: Mapping[str, Any]) -> Schedule:
+def _schedule(row: Mapping[str, Any], deliveries: Sequence[Delivery]) -> Schedule:
     research: Any = json_of(row["request"])
-    own = {name: row[name] for name in Schedule.model_fields if name in row}
-    return Schedule(**own, question=research["question"], every=every_of(row["every_s"]), research=research)
+    own = {"question": research["question"], "every": every_of(row["every_s"]), "research": research}
+    return value_of(Schedule, row, **own, deliveries=deliveries)

@@ -68,9 +68,10 @@ class ResearchService:
         self.schedules = Schedules(settings, self.database)
         self.scheduler = Scheduler(self.database, self, address=settings.server_address)
         self.notifier = Notifier(settings, self.database)
-        self._progress = RecentRuns(lambda row: read_progress(row, self.store))
-        self._results = RecentRuns(lambda row: result_of(row, self.store))
-        self._contents = RecentRuns(lambda row: contents_of(row, self.store))
+        # Each of a run that was just read; the report in parts and as a result, of one that is done.
+        self.progress_of = RecentRuns(lambda row: read_progress(row, self.store))
+        self.result_of = RecentRuns(lambda row: result_of(row, self.store))
+        self.contents_of = RecentRuns(lambda row: contents_of(row, self.store))
         self._woken: list[asyncio.Event] = []
         self._sweeps: list[asyncio.Task[None]] = []
 
@@ -263,16 +264,12 @@ class ResearchService:
         await self.documents.note_deleted(row.request.docs)
         await self.worker.withdraw(row.id)
         self.feed.look(row.id)
-        for known in (self._progress, self._results, self._contents):
+        for known in (self.progress_of, self.result_of, self.contents_of):
             known.forget(row.id)
 
     async def result(self, run: str, who: Identity) -> Result:
         """Return the report of a run that is done, with sources and findings."""
-        return await self._results.get(await self.finished(run, who))
-
-    async def report_of(self, row: RunRow) -> tuple[Result, Contents]:
-        """Return the report of a run that was just read and is done, with sources and findings, and in parts."""
-        return await self._results.get(row), await self._contents.get(row)
+        return await self.result_of(await self.finished(run, who))
 
     async def contents(self, run: str, who: Identity, *, with_sources: bool = False) -> Contents:
         """Return the report of a run that is done, in parts, for an export; its folder is on this host."""
@@ -280,10 +277,6 @@ class ResearchService:
         if with_sources:
             return await contents_of(row, self.store, with_sources=True)
         return replace(await self.contents_of(row), folder=row.folder)
-
-    async def contents_of(self, row: RunRow) -> Contents:
-        """Return the report of a run that was just read and is done."""
-        return await self._contents.get(row)
 
     async def changes(self, run: str, who: Identity) -> Changes:
         """Return what an update has found changed since the run before it."""
@@ -297,16 +290,10 @@ class ResearchService:
         """Return where a run stands, in one picture."""
         return await self.progress_of(await self.get(run, who))
 
-    async def progress_of(self, row: RunRow) -> RunProgress:
-        """Return where a run stands that was just read."""
-        return await self._progress.get(row)
-
-    async def events(
-        self, run: str, who: Identity, *, after: int = 0, heartbeat_s: float = 15.0
-    ) -> AsyncGenerator[Item, None]:
-        """Yield the events of a run after a number, then what comes, until it is over."""
+    async def events(self, run: str, who: Identity, *, heartbeat_s: float = 15.0) -> AsyncGenerator[Item, None]:
+        """Yield the events of a run, then what comes, until it is over."""
         row = await self.get(run, who)
-        async for item in self.feed.read(row.id, after=after, heartbeat_s=heartbeat_s):
+        async for item in self.feed.read(row.id, heartbeat_s=heartbeat_s):
             yield item
 
     async def finished(self, run: str, who: Identity) -> RunRow:

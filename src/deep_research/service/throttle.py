@@ -5,7 +5,6 @@ Nobody is locked out for ever: every count runs out by itself, what is refused c
 """
 
 import secrets
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import NamedTuple
@@ -30,43 +29,39 @@ _BY_ADDRESS = _Rule(30, timedelta(minutes=15))
 _BY_NAME = _Rule(50, timedelta(hours=1))
 
 
-class Throttle:
-    """Counts tries; one that is begun counts as failed until it has succeeded."""
+def begin_try(records: Records, name: str, address: str, now: datetime, *, user: str | None) -> str:
+    """Count a try as failed and return its id; `TooManyTries` if it may not be made."""
+    place, key = _network(address), _key(name)
+    rules = {f"both:{key}:{place}": _BY_BOTH, f"address:{place}": _BY_ADDRESS}
+    since = (now - _KNOWN_FOR).isoformat()
+    if not (user and records.one("has_signed_in_from", user=user, address=address, since=since)):
+        rules[f"name:{key}"] = _BY_NAME
+    for who, rule in rules.items():
+        _check(records, who, rule, now)
+    records.run("forget_old_tries", before=(now - _DAY).isoformat(), now=now.isoformat())
+    attempt = secrets.token_hex(8)
+    for who in dict.fromkeys([*rules, f"name:{key}"]):
+        records.run("add_failed_sign_in", attempt=attempt, who=who, at=now.isoformat())
+    return attempt
 
-    def __init__(self, now: Callable[[], datetime]) -> None:
-        self._now = now
 
-    def begin(self, records: Records, name: str, address: str, *, user: str | None) -> str:
-        """Count a try and return its id; `TooManyTries` if it may not be made."""
-        now = self._now()
-        place, key = _network(address), _key(name)
-        rules = {f"both:{key}:{place}": _BY_BOTH, f"address:{place}": _BY_ADDRESS}
-        since = (now - _KNOWN_FOR).isoformat()
-        if not (user and records.one("has_signed_in_from", user=user, address=address, since=since)):
-            rules[f"name:{key}"] = _BY_NAME
-        for who, rule in rules.items():
-            self._check(records, who, rule, now)
-        records.run("forget_old_tries", before=(now - _DAY).isoformat(), now=now.isoformat())
-        attempt = secrets.token_hex(8)
-        for who in dict.fromkeys([*rules, f"name:{key}"]):
-            records.run("add_failed_sign_in", attempt=attempt, who=who, at=now.isoformat())
-        return attempt
+def try_succeeded(records: Records, attempt: str, name: str, address: str) -> None:
+    """Take a try back, and the failures that its user made before at this address."""
+    records.run("remove_try", attempt=attempt)
+    records.run("remove_tries_of", who=f"both:{_key(name)}:{_network(address)}")
 
-    def succeeded(self, records: Records, attempt: str, name: str, address: str) -> None:
-        """Take a try back, and the failures that its user made before at this address."""
-        records.run("remove_try", attempt=attempt)
-        records.run("remove_tries_of", who=f"both:{_key(name)}:{_network(address)}")
 
-    def forget(self, records: Records, name: str) -> None:
-        """Forget what was tried under a name."""
-        records.run("remove_tries_of", who=f"name:{_key(name)}")
+def forget_tries(records: Records, name: str) -> None:
+    """Forget what was tried under a name."""
+    records.run("remove_tries_of", who=f"name:{_key(name)}")
 
-    def _check(self, records: Records, who: str, rule: _Rule, now: datetime) -> None:
-        since = now - rule.window
-        failed = records.all("failed_sign_ins", who=who, since=since.isoformat(), now=now.isoformat())
-        if len(failed) >= rule.most:
-            free_at = datetime.fromisoformat(failed[-rule.most]["at"]) + rule.window
-            raise TooManyTries(retry_after_s=max(1.0, (free_at - now).total_seconds()))
+
+def _check(records: Records, who: str, rule: _Rule, now: datetime) -> None:
+    since = now - rule.window
+    failed = records.all("failed_sign_ins", who=who, since=since.isoformat(), now=now.isoformat())
+    if len(failed) >= rule.most:
+        free_at = datetime.fromisoformat(failed[-rule.most]["at"]) + rule.window
+        raise TooManyTries(retry_after_s=max(1.0, (free_at - now).total_seconds()))
 
 
 def _key(name: str) -> str:

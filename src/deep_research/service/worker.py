@@ -102,10 +102,7 @@ class Worker:
 
     async def submit(self, row: RunRow) -> None:
         """Have a run driven by whoever has room; where the queue cannot be reached, a sweep finds it later."""
-        try:
-            await self._queue.put(row.id, row.user, is_begun=row.status != "created")
-        except DeepResearchError as exc:
-            _log.warning("run %s waits for the next look at all runs: %s", row.id, exc)
+        await self._put(row.id, row.user, is_begun=row.status != "created")
         self._woken.set()
 
     async def withdraw(self, run: str) -> None:
@@ -136,7 +133,7 @@ class Worker:
             await asyncio.gather(*late, return_exceptions=True)
         # Others need not wait until somebody looks at all runs.
         for drive in drives:
-            await self._put_back(drive, delay_s=0.0)
+            await self._put(drive.run, drive.user, is_begun=True)
 
     async def _listen(self) -> None:
         """Hear what other processes tell for as long as the worker is there."""
@@ -213,17 +210,17 @@ class Worker:
             _log.info("run %s: %s", run, exc)
         except DeepResearchError as exc:
             _log.warning("run %s: %s", run, exc)
-            await self._put_back(drive, delay_s=self._left_alone_s)
+            # After a while its disk may have room, or its model a key.
+            await self._put(run, drive.user, is_begun=True, delay_s=self._left_alone_s)
         except Exception:  # One run must not take the others with it.
             _log.exception("run %s failed", run)
-            await self._put_back(drive, delay_s=self._left_alone_s)
+            await self._put(run, drive.user, is_begun=True, delay_s=self._left_alone_s)
 
-    async def _put_back(self, drive: _Drive, *, delay_s: float) -> None:
-        """Let a run that could not go on wait: after a while its disk may have room, or its model a key."""
+    async def _put(self, run: str, user: str, *, is_begun: bool, delay_s: float = 0.0) -> None:
         try:
-            await self._queue.put(drive.run, drive.user, is_begun=True, delay_s=delay_s)
+            await self._queue.put(run, user, is_begun=is_begun, delay_s=delay_s)
         except DeepResearchError as exc:
-            _log.warning("run %s waits for the next look at all runs: %s", drive.run, exc)
+            _log.warning("run %s waits for the next look at all runs: %s", run, exc)
 
     async def _resume(self, drive: _Drive, row: RunRow) -> None:
         settings = settings_of(row.request, self._settings)

@@ -29,7 +29,7 @@ class Owner(Value):
 
     def on_clock(self, ahead_s: float) -> "Owner":
         """Return the same on a wall clock that is so much ahead of the one it was read from."""
-        return self.replace(beat_wall_s=self.beat_wall_s + ahead_s) if ahead_s else self
+        return self.replace(beat_wall_s=self.beat_wall_s + ahead_s)
 
 
 def current_owner() -> Owner:
@@ -45,8 +45,10 @@ def current_owner() -> Owner:
     )
 
 
-def holds_lease(owner: Owner, claimant: Owner, *, lease_s: float) -> bool:
+def holds_lease(owner: Owner | None, claimant: Owner, *, lease_s: float) -> bool:
     """Return whether `owner` still keeps `claimant` out: dead on the same host never, alive while its heart beats."""
+    if owner is None:
+        return False
     if (owner.host, owner.pid_namespace) != (claimant.host, claimant.pid_namespace):
         return claimant.beat_wall_s - owner.beat_wall_s < lease_s
     if owner.boot != claimant.boot or _process_start(owner.pid) != owner.started:

@@ -58,9 +58,6 @@ WITH added AS (
 )
 SELECT seq, pg_notify('deep_research_events', :run) FROM added
 
--- name: read_events
-SELECT * FROM events WHERE run = :run AND seq > :after ORDER BY seq LIMIT nullif(:limit, -1)
-
 -- What was read
 
 -- name: add_address

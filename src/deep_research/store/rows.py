@@ -7,6 +7,7 @@ found any more leaves no trace in what is found; so rows are counted in a second
 import hashlib
 import json
 import logging
+import sys
 import zlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -15,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from deep_research.database.port import Column, Row, Session
+from deep_research.database.port import Column, Row, Session, value_of
 from deep_research.database.seals import is_sound
 from deep_research.errors import (
     ConfigurationError,
@@ -38,7 +39,6 @@ V = TypeVar("V", bound=Value)
 
 _RUN_JSON = ("request", "owner", "pending", "result", "error", "tags")
 _CALL_JSON = ("answer", "error", "estimate", "spend", "orphaned", "after")
-_NOT_ABOUT = frozenset({"id", "snapshot", "text"})
 
 
 def time_column(at: datetime) -> str:
@@ -69,11 +69,6 @@ def run_columns(run: RunRow) -> dict[str, Column]:
 def call_columns(row: JournalRow) -> dict[str, Column]:
     """Return a journal row as columns; its answer may be JSON's null, which is not the absence of an answer."""
     return _columns(row, _CALL_JSON) | {"answer": json_column(row.answer)}
-
-
-def about_column(document: Document) -> str:
-    """Return everything about a document but its text and the ids that have columns of their own."""
-    return json_column(document.model_dump(mode="json", exclude=set(_NOT_ABOUT)))
 
 
 def require_sound(row: Row, table: str, key: str) -> Row:
@@ -173,7 +168,7 @@ def read_document(row: Row, raw: bytes) -> Document:
 def read_passage(row: Row) -> Passage:
     """Return the passage of a row, which must be the one its id was made from."""
     try:
-        passage = Passage(document=row["document"], start=row["start"], end=row["end"])
+        passage = value_of(Passage, row)
     except ValidationError:
         raise damaged("passages", row["id"]) from None
     if passage.id != row["id"]:
@@ -210,6 +205,7 @@ def damaged(table: str, key: str) -> StoreCorrupt:
 _log = logging.getLogger(__name__)
 
 _MIN_PREFIX = 4
+_MAX_CACHED_CHARS = 8_000_000
 # Sorts behind every time.
 _AFTER_ALL = "~"
 _SEE_LIST = "`deep-research runs list` shows all."
@@ -220,22 +216,22 @@ def get_run(session: Session, run: str) -> RunRow:
     return read_run(run_row(session, run))
 
 
-def find_run(session: Session, name: str) -> RunRow:
-    """Return a run by its id or by a prefix that is no other run's."""
-    if row := session.one("get_run", run=name):
+def find_run(session: Session, run: str) -> RunRow:
+    """Return a run by its id or by four or more first characters that are no other run's; else raise `UnknownRun`."""
+    if row := session.one("get_run", run=run):
         return read_run(row)
-    found = [run_at(session, row["rowid"]) for row in session.all("find_rows", prefix=name)]
-    if found and (found[0].id == name or (len(found) == 1 and len(name) >= _MIN_PREFIX)):
+    found = [run_at(session, row["rowid"]) for row in session.all("find_rows", prefix=run)]
+    if found and (found[0].id == run or (len(found) == 1 and len(run) >= _MIN_PREFIX)):
         return found[0]
-    if len(name) < _MIN_PREFIX:
-        raise UnknownRun(f"“{name}” names no run: give at least {_MIN_PREFIX} characters of its id. {_SEE_LIST}")
+    if len(run) < _MIN_PREFIX:
+        raise UnknownRun(f"“{run}” names no run: give at least {_MIN_PREFIX} characters of its id. {_SEE_LIST}")
     if found:
-        raise UnknownRun(f"Several runs start with “{name}”: give more characters. {_SEE_LIST}")
-    raise _unknown(session, name)
+        raise UnknownRun(f"Several runs start with “{run}”: give more characters. {_SEE_LIST}")
+    raise _unknown(session, run)
 
 
 def list_runs(
-    session: Session, *, limit: int, status: RunStatus | None, choice: RunChoice | None = None
+    session: Session, *, limit: int, status: RunStatus | None = None, choice: RunChoice | None = None
 ) -> list[RunRow]:
     """Return the newest runs first; a damaged one is left out with a warning, so that the others stay in reach."""
     listed: list[RunRow] = []
@@ -270,7 +266,10 @@ def _id_of(row: Row) -> str:
 
 
 def list_unfinished(session: Session) -> list[UnfinishedRun]:
-    """Return the runs of servers that should go on, the oldest first; what is wrong with one is told as it is read."""
+    """Return the runs of servers that should go on, the oldest first: not begun, cut off, or answered.
+
+    What is wrong with one is told as it is read.
+    """
     ahead_s = session.clock_ahead_s()
     found = []
     for row in session.all("list_unfinished"):
@@ -281,7 +280,7 @@ def list_unfinished(session: Session) -> list[UnfinishedRun]:
             since = datetime.fromisoformat(row["updated_at"])
         except (TypeError, ValueError):
             since = datetime.now(UTC)
-        found.append(UnfinishedRun(id=row["id"], user=row["user"], status=row["status"], updated_at=since, owner=owner))
+        found.append(value_of(UnfinishedRun, row, updated_at=since, owner=owner))
     return found
 
 
@@ -291,13 +290,6 @@ def run_at(session: Session, number: int) -> RunRow:
     if row is None:
         raise session.corrupt()
     return read_run(row)
-
-
-def check_free(session: Session, run: str, claimant: Owner, *, lease_s: float) -> Row:
-    """Return the row of a run, or raise `RunHeld` while a live owner holds its lease."""
-    row = require_sound(lock_run(session, run), "runs", run)
-    _refuse_held(row, claimant, lease_s=lease_s)
-    return row
 
 
 def takeover_columns(session: Session, row: Row) -> dict[str, Column]:
@@ -318,12 +310,13 @@ def check_removable(session: Session, run: str, claimant: Owner, *, lease_s: flo
     with suppress(StoreCorrupt):
         row = session.one("get_hold", run=run)
         if row is not None:
-            _refuse_held(row, claimant, lease_s=lease_s)
+            refuse_held(row, claimant, lease_s=lease_s)
             return
     run_row(session, run)
 
 
-def _refuse_held(row: Row, claimant: Owner, *, lease_s: float) -> None:
+def refuse_held(row: Row, claimant: Owner, *, lease_s: float) -> None:
+    """Raise `RunHeld` while a live owner holds the lease of the run of a row."""
     if row["owner"] is None:
         return
     owner = _owner_of(row)
@@ -418,9 +411,9 @@ def list_calls(session: Session, run: str) -> list[JournalRow]:
     return calls
 
 
-def read_events(session: Session, run: str, *, after: int, limit: int | None) -> list[RunEvent]:
+def read_events(session: Session, run: str, *, after: int = 0, limit: int | None = None) -> list[RunEvent]:
     """Return the events of a run with a sequence number above `after`."""
-    found = session.all("read_events", run=run, after=after, limit=-1 if limit is None else limit)
+    found = session.all("read_events", run=run, after=after, limit=sys.maxsize if limit is None else limit)
     events = [read_event(row) for row in found]
     _require([event.seq for event in events], _numbers(found, after), "events", run)
     if after == 0 and limit is None and not session.trusts_indexes:
@@ -439,7 +432,7 @@ def read_answers(session: Session, run: str) -> dict[str, Json]:
 
 
 def list_addresses(session: Session, run: str) -> dict[str, str]:
-    """Return address → document id for everything a run read."""
+    """Return address → document id for everything a run read, in order of address."""
     found = session.all("list_addresses", run=run)
     if not session.trusts_indexes:
         _require(len(found), session.all("count_addresses", run=run)[0]["rows"], "run_documents", run)
@@ -465,12 +458,11 @@ def _keys(rows: Sequence[Row]) -> list[str]:
 class ReadCache:
     """What was read last of documents and evidence: a run looks at each many times.
 
-    Holds so many characters of documents at most. Changed by the store's thread alone; any thread may call `held`.
+    Changed by the store's thread alone; any thread may call `held`.
     """
 
-    def __init__(self, storage: BlobStorage | None = None, *, max_chars: int = 8_000_000) -> None:
+    def __init__(self, storage: BlobStorage | None = None) -> None:
         self._storage = storage
-        self._max_chars = max_chars
         self._documents: dict[str, Document] = {}
         self._chars = 0
         self._evidence: dict[tuple[str, str], dict[str, Evidence]] = {}
@@ -486,7 +478,7 @@ class ReadCache:
         found = get_document(session, document, self._storage)
         self._documents[document] = found
         self._chars += len(found.text)
-        while self._chars > self._max_chars:
+        while self._chars > _MAX_CACHED_CHARS:
             self._chars -= len(self._documents.pop(next(iter(self._documents))).text)
         return found
 

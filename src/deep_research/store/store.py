@@ -7,12 +7,12 @@ is the run's newest, and raise `RunTaken` otherwise; they raise `RunCancelled` o
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from deep_research.database.port import Column, Database, Session
+from deep_research.database.port import Column, Database, Row, Session, value_of
 from deep_research.errors import RunHeld, StopRun, UsageError
 from deep_research.events import RunEvent, RunStatus
 from deep_research.evidence.passage import Evidence, Passage
@@ -20,10 +20,11 @@ from deep_research.sources.document import Document, text_id
 from deep_research.store import rows
 from deep_research.store.blobs import BlobStorage, new_name
 from deep_research.store.lease import Owner, holds_lease
-from deep_research.store.port import Claim, JournalRow, NewEvent, RunChoice, RunRow, StoreSize, UnfinishedRun
+from deep_research.store.port import Claim, JournalRow, NewEvent, RunRow, StoreSize
 from deep_research.store.write_queue import WriteQueue
 from deep_research.value import Json, JsonObject
 
+P = ParamSpec("P")
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
@@ -34,8 +35,25 @@ _MIN_OBJECT_BYTES = 8_192
 _DRAINING = "draining"
 
 
+def _reads(work: Callable[Concatenate[Session, P], T]) -> "Callable[Concatenate[Store, P], Coroutine[Any, Any, T]]":
+    """Return the method of a store that does this in a transaction of its own."""
+
+    async def method(store: "Store", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await store._read(lambda session: work(session, *args, **kwargs))
+
+    return method
+
+
 class Store:
     """All runs in one database; several processes may use it at once."""
+
+    get_run = _reads(rows.find_run)
+    list_runs = _reads(rows.list_runs)
+    list_unfinished = _reads(rows.list_unfinished)
+    get_answers = _reads(rows.read_answers)
+    list_calls = _reads(rows.list_calls)
+    read_events = _reads(rows.read_events)
+    list_addresses = _reads(rows.list_addresses)
 
     def __init__(
         self,
@@ -62,6 +80,9 @@ class Store:
 
     async def _read(self, work: Callable[[Session], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._database.read, work)
+
+    async def _all(self, query: str, **values: Column) -> list[Row]:
+        return await self._read(lambda session: session.all(query, **values))
 
     async def _write_as(
         self,
@@ -93,28 +114,14 @@ class Store:
 
         await self._writes.write(work)
 
-    async def get_run(self, run: str) -> RunRow:
-        """Return a run by its id or by four or more first characters that are no other run's; else `UnknownRun`."""
-        return await self._read(lambda session: rows.find_run(session, run))
-
-    async def list_runs(
-        self, *, limit: int, status: RunStatus | None = None, choice: RunChoice | None = None
-    ) -> list[RunRow]:
-        """Return the newest runs first; a damaged one is left out with a warning, so that the others stay in reach."""
-        return await self._read(lambda session: rows.list_runs(session, limit=limit, status=status, choice=choice))
-
-    async def list_unfinished(self) -> list[UnfinishedRun]:
-        """Return the runs of servers that should go on, the oldest first: not begun, cut off, or answered."""
-        return await self._read(rows.list_unfinished)
-
     async def count_running(self) -> dict[str, int]:
         """Return how many runs of each user of a server are being worked on."""
-        found = await self._read(lambda session: session.all("count_running"))
-        return {row["user"]: row["runs"] for row in found}
+        return {row["user"]: row["runs"] for row in await self._all("count_running")}
 
     async def count_takeovers(self) -> int:
         """Return how often a run was taken over from a process that had not let go of it, over all runs."""
-        return await self._read(lambda session: int(session.all("count_takeovers")[0]["takeovers"]))
+        (row,) = await self._all("count_takeovers")
+        return int(row["takeovers"])
 
     async def reopen_run(self, run: str, *, retry: bool) -> RunRow:
         """Have a run that stopped go on (status `interrupted`), with `retry` by doing its failed steps again.
@@ -131,8 +138,7 @@ class Store:
 
     async def is_draining(self) -> bool:
         """Return whether workers are to take up no run."""
-        row = await self._read(lambda session: session.one("get_switch", name=_DRAINING))
-        return row is not None and bool(row["is_on"])
+        return any(row["is_on"] for row in await self._all("get_switch", name=_DRAINING))
 
     async def set_draining(self, is_on: bool) -> None:
         """Tell all workers whether to take up runs."""
@@ -140,8 +146,7 @@ class Store:
 
     async def count_by_status(self) -> dict[str, int]:
         """Return how many runs have each status."""
-        found = await self._read(lambda session: session.all("count_by_status"))
-        return {row["status"]: row["runs"] for row in found}
+        return {row["status"]: row["runs"] for row in await self._all("count_by_status")}
 
     async def set_tags(self, run: str, tags: Sequence[str]) -> None:
         """File a run under these words alone."""
@@ -179,7 +184,8 @@ class Store:
 
         def work(session: Session) -> Claim:
             asking = rows.in_shared_time(session, owner)
-            before = rows.check_free(session, run, asking, lease_s=lease_s)
+            before = rows.require_sound(rows.lock_run(session, run), "runs", run)
+            rows.refuse_held(before, asking, lease_s=lease_s)
             if seen_epoch is not None and before["epoch"] != seen_epoch:
                 raise RunHeld(f"Run {run} was claimed or cancelled by another process a moment ago.")
             told = rows.json_column(asking.to_json())
@@ -230,7 +236,7 @@ class Store:
             if row.status in ("done", "cancelled"):
                 return row
             asking = rows.in_shared_time(session, claimant)
-            is_held = row.owner is not None and holds_lease(row.owner, asking, lease_s=lease_s)
+            is_held = holds_lease(row.owner, asking, lease_s=lease_s)
             session.run("ask_to_stop" if is_held else "cancel_run", run=run, now=self._now())
             if not is_held:
                 rows.append_events(session, run, [event])
@@ -272,16 +278,12 @@ class Store:
 
         return await self._writes.write(work)
 
-    async def get_answers(self, run: str) -> dict[str, Json]:
-        """Return all answers by scope."""
-        return await self._read(lambda session: rows.read_answers(session, run))
-
     # Journal
 
     async def find_call(self, run: str, key: str) -> JournalRow | None:
         """Return one row of the journal; one that its index has lost is found out by `list_calls`."""
-        row = await self._read(lambda session: session.one("find_call", run=run, key=key))
-        return None if row is None else rows.read_call(row)
+        found = await self._all("find_call", run=run, key=key)
+        return rows.read_call(found[0]) if found else None
 
     async def record_call(self, claim: Claim, row: JournalRow) -> None:
         """Insert a row, or replace the one with the same key, which keeps its place in the order."""
@@ -298,24 +300,16 @@ class Store:
             claim, lambda session: [session.run("supersede_call", run=claim.run, key=key) for key in keys]
         )
 
-    async def list_calls(self, run: str) -> list[JournalRow]:
-        """Return the journal in the order in which the calls were started."""
-        return await self._read(lambda session: rows.list_calls(session, run))
-
     # Events
 
     async def append_events(self, claim: Claim, events: Sequence[NewEvent]) -> list[RunEvent]:
         """Number and keep the events whose key is new; return those."""
         return await self._write_as(claim, lambda session: rows.append_events(session, claim.run, events))
 
-    async def read_events(self, run: str, *, after: int = 0, limit: int | None = None) -> list[RunEvent]:
-        """Return events with a sequence number above `after`."""
-        return await self._read(lambda session: rows.read_events(session, run, after=after, limit=limit))
-
     async def last_seq(self, run: str) -> int:
         """Return the sequence number of a run's newest event, 0 where it has none."""
-        row = await self._read(lambda session: session.one("last_seq", run=run))
-        return 0 if row is None else int(row["seq"])
+        (row,) = await self._all("last_seq", run=run)
+        return int(row["seq"])
 
     # What was read
 
@@ -349,11 +343,10 @@ class Store:
         Where the row is there already no object is written: should it be removed meanwhile, the bytes go into the row.
         """
         name = None
-        if self._blobs is not None and len(packed.packed) >= self._min_object_bytes:
-            known = await self._read(lambda session: session.one("find_blob", blob=packed.id))
-            if known is None:
-                name = new_name(packed.id)
-                await asyncio.to_thread(self._blobs.put, name, packed.packed)
+        is_large = len(packed.packed) >= self._min_object_bytes
+        if self._blobs is not None and is_large and not await self._all("find_blob", blob=packed.id):
+            name = new_name(packed.id)
+            await asyncio.to_thread(self._blobs.put, name, packed.packed)
         columns = packed.columns(name)
         added = await self._write_as(claim, lambda session: work(session, columns), even_if_cancelled=even_if_cancelled)
         if name is not None and not added:
@@ -376,7 +369,8 @@ class Store:
         if document.id != text_id(document.extractor, document.text):
             raise ValueError("a document's id must be the id of its text")
         text = await asyncio.to_thread(rows.pack, document.text.encode("utf-8", "surrogatepass"))
-        about = rows.about_column(document)
+        # All but its text and the ids that have columns of their own.
+        about = rows.json_column(document.model_dump(mode="json", exclude={"id", "snapshot", "text"}))
 
         def work(session: Session, columns: dict[str, Column]) -> int:
             added = session.run("add_blob", **columns)
@@ -393,10 +387,6 @@ class Store:
         if known := self._cache.held(document):
             return known
         return await self._read(lambda session: self._cache.document(session, document))
-
-    async def list_addresses(self, run: str) -> dict[str, str]:
-        """Return address → document id for everything the run read, in order of address."""
-        return await self._read(lambda session: rows.list_addresses(session, run))
 
     async def put_evidence(self, claim: Claim, evidence: Sequence[Evidence]) -> None:
         """Keep passages by content id, with one finding for each section of the run.
@@ -436,12 +426,8 @@ class Store:
 
     async def size(self) -> StoreSize:
         """Return how much the store holds."""
-
-        def work(session: Session) -> StoreSize:
-            (counts,) = session.all("measure")
-            return StoreSize.model_validate({name: counts[name] for name in StoreSize.model_fields})
-
-        return await self._read(work)
+        (row,) = await self._all("measure")
+        return value_of(StoreSize, row)
 
 
 OpenStore = Callable[[], Store]

@@ -19,7 +19,7 @@ async def test_a_run_at_rest_is_read_once_and_one_that_moves_each_time(tmp_path)
     recent = RecentRuns(counted)
 
     async def seen() -> tuple[str, int]:
-        progress = await recent.get(await store.get_run("a1b2c3d4"))
+        progress = await recent(await store.get_run("a1b2c3d4"))
         return progress.status, progress.seq
 
     try:
@@ -48,8 +48,8 @@ async def test_only_the_last_runs_are_kept():
     recent = RecentRuns(counted, max_runs=2)
     ended = [make_run(name).model_copy(update={"status": "done"}) for name in ("a" * 8, "b" * 8, "c" * 8)]
     for row in (*ended, ended[2], ended[1], ended[0]):
-        assert await recent.get(row) == row.id
+        assert await recent(row) == row.id
     assert [name[0] for name in read] == ["a", "b", "c", "a"]
     recent.forget(ended[0].id)
-    assert await recent.get(ended[0]) == ended[0].id
+    assert await recent(ended[0]) == ended[0].id
     assert len(read) == 5

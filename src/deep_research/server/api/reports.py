@@ -40,7 +40,7 @@ async def read_report(run: str, request: Request, service: Service, who: Who) ->
     validators = _validators(row, "report")
     if unchanged := validators.unchanged(request):
         return unchanged
-    return in_json(report_shape(*await service.report_of(row)), validators.headers)
+    return in_json(report_shape(await service.result_of(row), await service.contents_of(row)), validators.headers)
 
 
 @router.get(
@@ -88,7 +88,7 @@ async def export_report(
 async def read_picture(run: str, picture: str, request: Request, service: Service, who: Who) -> Response:
     """Get a figure of the report, by the id that the report names."""
     row = await service.finished(run, who)
-    _, contents = await service.report_of(row)
+    contents = await service.contents_of(row)
     content = contents.pictures.get(picture)
     if content is None:
         raise NotFound().with_message("fault.unknown_picture", picture=picture[:64])

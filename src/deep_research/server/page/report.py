@@ -55,7 +55,7 @@ async def draw_report(service: ResearchService, row: RunRow) -> Parts:
 async def report_view(request: Request, service: ResearchService, who: Identity, row: RunRow) -> Response:
     """Show the report of a run that is done."""
     contents = await service.contents_of(row)
-    report: Parts = await request.app.state.drawn_reports.get(row)
+    report: Parts = await request.app.state.drawn_reports(row)
     words = words_for(request)
     changes = None
     if row.request.update:
