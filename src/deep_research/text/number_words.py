@@ -7,25 +7,14 @@ is a name.
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
 
 from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
-from deep_research.text.quantities import UNITS, chinese_number
+from deep_research.text.quantities import UNITS, Quantity, Values, chinese_number
 
 # What a quantity may count by beside a unit: per cent, times as much, an order of magnitude ("dozens"), or a share that
 # it is at least ("most").
 SHARE, TIMES, ORDER, MOST = "%", "x", "order", "most"
-Values = tuple[tuple[float, str], ...]
-
-
-class Worded(NamedTuple):
-    """A quantity in words: its values with their units, the plainest first ("doubled" is 2 times, and 100 % more)."""
-
-    values: Values
-    start: int
-    end: int
-    raw: str
 
 
 def _numbered(words: str, start: int, step: int = 1) -> dict[str, float]:
@@ -242,12 +231,12 @@ _LOOSE_SHARE = re.compile(
 
 
 @lru_cache(maxsize=2_048)
-def find_worded(text: str) -> tuple[Worded, ...]:
+def find_worded(text: str) -> tuple[Quantity, ...]:
     """Return the quantities that a text states in words, in order."""
     plain = to_simplified(text)
     for date in find_dates(text):
         plain = plain[: date.start] + "," * (date.end - date.start) + plain[date.end :]
-    found: list[Worded] = []
+    found: list[Quantity] = []
     taken: set[int] = set()
     lowered = plain.lower()
     for hints, pattern, reader in _RULES:
@@ -256,7 +245,7 @@ def find_worded(text: str) -> tuple[Worded, ...]:
             span = range(*match.span())
             values = reader(match) if taken.isdisjoint(span) and not _is_name(plain, span.start) else ()
             if values:
-                found.append(Worded(values, span.start, span.stop, text[span.start : span.stop]))
+                found.append(Quantity(*values[0], *match.span(), text[slice(*match.span())], values[1:]))
                 taken.update(span)
     return tuple(sorted(found, key=lambda quantity: quantity.start))
 

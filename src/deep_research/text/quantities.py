@@ -104,14 +104,26 @@ _BASES: dict[str, tuple[str, float]] = {
 } | dict.fromkeys("家例个台辆套项件次户", ("", 1.0))  # fmt: skip
 
 
+Values = tuple[tuple[float, str], ...]
+
+
 class Quantity(NamedTuple):
-    """A number of a text at its full size, with its unit's one name ("" where it has none)."""
+    """A number of a text at its full size, with its unit's one name ("" where it has none).
+
+    One in words may also be others: "doubled" is 2 times, and 100 % more.
+    """
 
     value: float
     unit: str
     start: int
     end: int
     raw: str
+    also: Values = ()
+
+    @property
+    def values(self) -> Values:
+        """Return all that it is with their units, the plainest first."""
+        return (self.value, self.unit), *self.also
 
     @property
     def in_base_unit(self) -> tuple[float, str]:

@@ -1,6 +1,7 @@
 """Which language a text is written in, by counting letters of each script and common words. Guesses no others."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from deep_research.text.folding import simplified_table
@@ -59,6 +60,12 @@ def detect_language(text: str) -> str:
     if other_words <= len(words):
         return _latin_language(words)
     return _most({code: len(re.findall(letters, sample)) for code, letters in _LETTERS.items()})
+
+
+def are_foreign(texts: Iterable[str], text: str) -> bool:
+    """Return whether all texts are in other languages than one text, so that their words cannot be compared."""
+    language = detect_language(text)[:2]
+    return all(detect_language(each)[:2] != language for each in texts)
 
 
 def is_traditional(text: str) -> bool:

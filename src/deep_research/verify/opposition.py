@@ -250,9 +250,8 @@ def _figured(text: str) -> str:
     """Return the text with its quantities in digits."""
     plain = without_idle_space(text)
     for amount in reversed(amounts_of(text)):
-        value, unit = amount.values[0]
-        if unit != NAMING:
-            plain = f"{plain[: amount.start]} {value:g} {unit} {plain[amount.end :]}"
+        if amount.unit != NAMING:
+            plain = f"{plain[: amount.start]} {amount.value:g} {amount.unit} {plain[amount.end :]}"
     return plain
 
 
@@ -297,9 +296,8 @@ def _turned_in(claimed: Terms, held: Sequence[Terms]) -> Terms | None:
 def _around(words: Sequence[str], at: int) -> frozenset[str]:
     """Return the words of the subject that stand beside a place in its clause, in Chinese their characters."""
     found = set[str]()
-    for part in (words[at + 1 :], words[at - 1 :: -1] if at else ()):
-        clause = takewhile(_BREAK.__ne__, part)
-        beside = (word for word in clause if _is_content(word) and not has_side(word))
+    for part in (words[at + 1 :], reversed(words[:at])):
+        beside = (word for word in _clause(part) if _is_content(word) and not has_side(word))
         found |= letters_of(islice(beside, _PLACE_REACH))
     return frozenset(found.difference(words[at]))
 
@@ -450,12 +448,16 @@ def _is_passive(words: Sequence[str], link: str) -> bool:
 
 def _parts(words: Sequence[str], at: int) -> tuple[set[str], set[str]]:
     """Return the terms on the two sides of a word: those of its clause, or all where there are none."""
-    start = max((place for place in range(at) if words[place] == _BREAK), default=0)
-    end = next((place for place in range(at, len(words)) if words[place] == _BREAK), len(words))
-    left = _named(words[start:at]) or _named(words[:at])
-    right = _named(words[at + 1 : end]) or _named(words[at + 1 :])
+    before, after = words[:at], words[at + 1 :]
+    left = _named(_clause(reversed(before))) or _named(before)
+    right = _named(_clause(after)) or _named(after)
     return left - right, right - left
 
 
-def _named(words: Sequence[str]) -> set[str]:
+def _clause(words: Iterable[str]) -> Iterator[str]:
+    """Yield the words before the end of a clause."""
+    return takewhile(_BREAK.__ne__, words)
+
+
+def _named(words: Iterable[str]) -> set[str]:
     return {word for word in words if _is_content(word) and not word[0].isdigit()}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from deep_research.text.analyzer import CJK
 from deep_research.text.dates import DateMention, find_dates
 from deep_research.text.folding import fold_typography, to_simplified
-from deep_research.text.number_words import Worded, find_worded
+from deep_research.text.number_words import find_worded
 from deep_research.text.quantities import Quantity, find_quantities
 
 # White space beside a Chinese character says nothing, and would hide that "48.6 亿元" is one figure.
@@ -65,7 +65,7 @@ def figures_of(text: str) -> tuple[Quantity, ...]:
 
 
 @lru_cache(maxsize=1_024)
-def split_figures(text: str) -> tuple[tuple[Quantity, ...], tuple[Worded, ...]]:
+def split_figures(text: str) -> tuple[tuple[Quantity, ...], tuple[Quantity, ...]]:
     """Return the quantities of a text in digits and those in words; of two that overlap, the longer one counts."""
     plain = without_idle_space(text)
     figures, worded = find_quantities(plain), find_worded(plain)
@@ -90,9 +90,9 @@ def without_idle_space(text: str) -> str:
     return _IDLE_SPACE.sub("", text)
 
 
-def without_negations(text: str) -> tuple[str, int]:
-    """Return the text without its negations, in plain letters, and how many there were."""
-    return _NEGATION.subn(" ", _NO_NEGATION.sub(" ", plain_letters(text)))
+def count_negations(text: str) -> int:
+    """Return how many negations a text has."""
+    return len(_NEGATION.findall(_NO_NEGATION.sub(" ", plain_letters(text))))
 
 
 def spell_negations(text: str) -> str:

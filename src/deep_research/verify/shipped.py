@@ -6,6 +6,7 @@ granted: a line that cannot be read is named, not skipped.
 """
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -272,13 +273,13 @@ def read_listing(paragraphs_path: Path) -> Listing:
     broken: list[str] = []
     paragraphs = _read_lines(paragraphs_path, ShippedParagraph, broken)
     evidence = _read_lines(paragraphs_path.with_name("evidence.jsonl"), ShippedEvidence, broken)
-    edition = _read_edition(paragraphs_path.with_name("edition.json"), broken)
+    edition = _read(paragraphs_path.with_name("edition.json"), _edition_of, None, broken)
     if edition is None and any(each.lead is not None for each in paragraphs):
         broken.append("edition.json")
     return Listing(
         paragraphs=tuple(paragraphs),
         evidence={piece.id: piece for piece in evidence},
-        sources=_read_sources(paragraphs_path.with_name("citations.json"), broken),
+        sources=_read(paragraphs_path.with_name("citations.json"), _sources_of, {}, broken),
         edition=edition,
         is_missing=not paragraphs_path.is_file(),
         broken=tuple(dict.fromkeys(broken)),
@@ -286,12 +287,13 @@ def read_listing(paragraphs_path: Path) -> Listing:
 
 
 _Record = TypeVar("_Record", bound=BaseModel)
+_Content = TypeVar("_Content")
 
 
 def _read_lines(path: Path, record: type[_Record], broken: list[str]) -> list[_Record]:
     found = []
     # Not `splitlines`: JSON leaves line separators of other kinds inside strings as they are.
-    for number, line in enumerate(_read_text(path, broken).split("\n"), start=1):
+    for number, line in enumerate(_read(path, str, "", broken).split("\n"), start=1):
         if line.strip():
             try:
                 found.append(record.model_validate_json(line))
@@ -300,37 +302,25 @@ def _read_lines(path: Path, record: type[_Record], broken: list[str]) -> list[_R
     return found
 
 
-def _read_sources(path: Path, broken: list[str]) -> dict[int, ShippedSource]:
-    text = _read_text(path, broken)
-    if not text.strip():
-        return {}
-    try:
-        listed: Any = json_of(text)
-        return {int(number): ShippedSource.model_validate(source) for number, source in listed.items()}
-    except (ValueError, AttributeError):
-        broken.append(path.name)
-        return {}
+def _sources_of(text: str) -> dict[int, ShippedSource]:
+    listed: Any = json_of(text)
+    return {int(number): ShippedSource.model_validate(source) for number, source in listed.items()}
 
 
-def _read_edition(path: Path, broken: list[str]) -> Edition | None:
-    text = _read_text(path, broken)
-    if not text:
-        return None
-    try:
-        edition = Edition.from_json(json_of(text))
-        for id_ in (id_ for each in edition.report.paragraphs for id_ in each.cite_ids):
-            edition.number_of(id_)
-    except (ValueError, LookupError):
-        broken.append(path.name)
-        return None
+def _edition_of(text: str) -> Edition:
+    edition = Edition.from_json(json_of(text))
+    for id_ in (id_ for each in edition.report.paragraphs for id_ in each.cite_ids):
+        edition.number_of(id_)
     return edition
 
 
-def _read_text(path: Path, broken: list[str]) -> str:
+def _read(path: Path, parse: Callable[[str], _Content], empty: _Content, broken: list[str]) -> _Content:
+    """Return what a file holds, or what an empty one would; one that is there and cannot be read is named."""
     try:
-        return path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
+        return parse(text) if text.strip() else empty
     except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError):
+        return empty
+    except (OSError, ValueError, LookupError, AttributeError):
         broken.append(path.name)
-        return ""
+        return empty
