@@ -364,14 +364,14 @@ class _Update:
             kind = "gone"
         elif unread and not is_held:
             kind = "unchecked"
-        reasons = (lost if kind == "gone" else unread).values()
+        reasons = {"gone": lost, "unchecked": unread}.get(kind, {}).values()
         return Claim(
             kind=kind,
             before=sentence.text,
             section=section,
             sources=tuple(dict.fromkeys(addresses)),
             edits=tuple(dict.fromkeys(edits)),
-            reason=next(filter(None, reasons), "") if kind in ("gone", "unchecked") else "",
+            reason=next(filter(None, reasons), ""),
             lost=tuple(lost) if kind == "still" else (),
         )
 

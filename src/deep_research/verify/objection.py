@@ -35,6 +35,7 @@ from deep_research.verify.particulars import (
     NEGATION_WORD,
     count_negations,
     dates_of,
+    days_in,
     figures_of,
     spell_negations,
     without_idle_space,
@@ -189,15 +190,14 @@ def _days_told(sentence: str, texts: Sequence[str]) -> set[int]:
 
 def _date(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) -> Objection | None:
     beside = [*claim.known, *(source.about for source in cited)]
-    around = [date.iso for told in (*(each.around for each in near), *beside) for date in dates_of(told)]
-    whole = [date.iso for source in cited for date in dates_of(source.text)]
-    told = {date.iso for date in dates_of(claim.text)}
+    around = days_in([*(each.around for each in near), *beside])
+    whole, told = days_in(source.text for source in cited), days_in([claim.text])
     best = near[0] if near else NOTHING_NEAR
     for date in dates_of(claim.text):
         if any(held.startswith(date.iso) for held in around):
             continue
         # A coarser date elsewhere, "in 2025", tells nothing where the same sentence names another day.
-        rival_dates = [held.iso for held in dates_of(best.text)] if best.alike >= ALIKE else []
+        rival_dates = days_in([best.text]) if best.alike >= ALIKE else []
         is_other = any(len(held) >= len(date.iso) and held not in told for held in rival_dates)
         if (is_other and not claim.is_own) or not is_told_day(date.iso, [*around, *whole], is_own=claim.is_own):
             return Objection("date", date.raw, best.alike >= TURNED and bool(rival_dates))
@@ -212,8 +212,8 @@ def is_told_day(wanted: str, held: Sequence[str], *, is_own: bool) -> bool:
 
 def _is_date_of(wanted: str, held: str) -> bool:
     """Return whether a date of the passage is, or lies in, the wanted one; a coarser date cannot refute a finer one."""
-    if "Q" in wanted or "Q" in held:
-        return wanted == held or (("Q" in wanted) != ("Q" in held) and wanted[:4] == held[:4])
+    if ("Q" in wanted) != ("Q" in held):
+        return wanted[:4] == held[:4]
     return held.startswith(wanted) or wanted.startswith(held)
 
 

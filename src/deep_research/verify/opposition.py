@@ -261,7 +261,7 @@ def _subject(terms: Terms) -> frozenset[str]:
 
 def _is_contrary(claimed: Terms, held: Terms, verbs: frozenset[str]) -> bool:
     """Return whether one of two clauses turns the other; an opposite and exchanged sides together turn nothing."""
-    return bool(_turned_in(claimed, [held])) != any(
+    return _has_turned_word(claimed, held) != any(
         _are_exchanged(claimed, held, verb, other)
         for verb in verbs.intersection(claimed.words)
         for other in dict.fromkeys(held.words)
@@ -269,28 +269,27 @@ def _is_contrary(claimed: Terms, held: Terms, verbs: frozenset[str]) -> bool:
     )
 
 
-def _turned_in(claimed: Terms, held: Sequence[Terms]) -> Terms | None:
-    """Return where an opposite stands among the words that a word of the claim stands among, and none like it does."""
+def _has_turned_word(claimed: Terms, held: Terms) -> bool:
+    """Return whether an opposite stands in a claim's word's place, by the words around it, and none like it does."""
     for at, word in enumerate(claimed.words):
         around = _around(claimed.words, at) if has_side(word) else frozenset[str]()
-        found: list[tuple[float, bool, Terms]] = []
-        for each in held if around else ():
-            others = [other for other in claimed.words if other != word and other not in each.words]
-            for place, other in enumerate(each.words):
-                relation = _relation(word, other)
-                is_same = (relation > 0) == (claimed.denied[at] == each.denied[place])
-                # What another word of the claim agrees with is no opposite of this one.
-                is_told = other in claimed.words or any(_relation(one, other) > 0 for one in others)
-                if relation and (is_same or not is_told):
-                    there = _around(each.words, place)
-                    shared = around & there
-                    least = _MIN_SUBJECT + any(not term.isascii() for term in shared)
-                    share = 2 * len(shared) / (len(around) + len(there)) if len(shared) >= least else 0.0
-                    found.append((share, is_same, each))
-        share, is_same, best = max(found, key=lambda each: each[:2], default=(0.0, True, claimed))
+        others = [other for other in claimed.words if other != word and other not in held.words]
+        found = []
+        for place, other in enumerate(held.words if around else ()):
+            relation = _relation(word, other)
+            is_same = (relation > 0) == (claimed.denied[at] == held.denied[place])
+            # What another word of the claim agrees with is no opposite of this one.
+            is_told = other in claimed.words or any(_relation(one, other) > 0 for one in others)
+            if relation and (is_same or not is_told):
+                there = _around(held.words, place)
+                shared = around & there
+                least = _MIN_SUBJECT + any(not term.isascii() for term in shared)
+                share = 2 * len(shared) / (len(around) + len(there)) if len(shared) >= least else 0.0
+                found.append((share, is_same))
+        share, is_same = max(found, default=(0.0, True))
         if share >= _SAME_PLACE and not is_same:
-            return best
-    return None
+            return True
+    return False
 
 
 def _around(words: Sequence[str], at: int) -> frozenset[str]:

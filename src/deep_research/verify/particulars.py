@@ -1,6 +1,7 @@
 """What a sentence may not lose or change: its figures, dates, negations and hedges. Reads words, judges no meaning."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -53,7 +54,7 @@ def particulars(text: str) -> Particulars:
     plain = plain_letters(text)
     return Particulars(
         figures=tuple((figure.value, figure.unit) for figure in figures_of(text)),
-        dates=tuple(date.iso for date in dates_of(text)),
+        dates=tuple(days_in([text])),
         negations=tuple(_NEGATION.findall(plain)),
         hedges=tuple(HEDGE.findall(plain)),
     )
@@ -83,6 +84,11 @@ def split_figures(text: str) -> tuple[tuple[Quantity, ...], tuple[Quantity, ...]
 def dates_of(text: str) -> tuple[DateMention, ...]:
     """Return the dates of a text, read across stray white space; their offsets are not the text's."""
     return find_dates(without_idle_space(text))
+
+
+def days_in(texts: Iterable[str]) -> list[str]:
+    """Return the dates of texts as ISO 8601 writes them."""
+    return [date.iso for text in texts for date in dates_of(text)]
 
 
 def without_idle_space(text: str) -> str:

@@ -14,7 +14,7 @@ from deep_research.verify.localized import in_english_form
 from deep_research.verify.names import unknown_name
 from deep_research.verify.nearest import Source, nearest
 from deep_research.verify.objection import Claim, is_told_day, objection_against
-from deep_research.verify.particulars import dates_of
+from deep_research.verify.particulars import dates_of, days_in
 
 
 def veto(
@@ -78,7 +78,7 @@ def veto_row(
     """
     texts = [*(passage.quote for passage in passages), *titles, asked]
     held = {number for text in texts for number in (*digits_in(text).values(), *spelled_numbers(text))}
-    days = [date.iso for text in texts for date in dates_of(text)]
+    days = days_in(texts)
     for _, written in cells:
         bare = value = in_english_form(written, language, texts)
         for date in dates_of(value):
