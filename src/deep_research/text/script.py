@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache
 
 from deep_research.text.folding import simplified_table
 from deep_research.text.stop_words import ENGLISH, LATIN
@@ -82,7 +82,7 @@ def tells_script(text: str) -> bool:
     return any(ord(letter) in table or letter in simplified for letter in HAN.findall(text))
 
 
-@lru_cache(maxsize=1)
+@cache
 def _simplified_letters() -> frozenset[str]:
     # Big5 has what traditional writing uses too.
     return frozenset(letter for letter in simplified_table().values() if not letter.encode("big5", "ignore"))

@@ -16,7 +16,7 @@ from deep_research.text.number_words import (
     implied_shares,
     spelled_numbers,
 )
-from deep_research.text.quantities import Quantity, Values, chinese_number, in_base_unit
+from deep_research.text.quantities import Quantity, Values, chinese_number, digits_in, in_base_unit
 from deep_research.verify.clauses import CLAUSE_END, letters_of
 from deep_research.verify.nearest import Near
 from deep_research.verify.particulars import HEDGE, figures_of, split_figures, without_idle_space
@@ -26,7 +26,6 @@ _SHARE_POINTS, _SHARE_PART, _ORDER_REACH = 2.0, 0.06, 20
 _COUNTED_CHARS = 40
 # "Two-dimensional" may stand for "2D", and "Palisade 5" for version 5: they name a thing and count nothing.
 _NAMING_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?=-?[A-Za-z])|(?<=[A-Za-z] )\d{1,3}(?= [a-z])")
-_DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 # A numeral of Chinese without a known measure may count, and may be part of a name or an idiom: 七连胜, 三明治.
 NAMING = "numeral"
 _COUNTER = re.compile(f"个?[{CJK}]")
@@ -68,15 +67,14 @@ def _is_in(amount: Quantity, text: str) -> bool:
     if unit == MOST and _MOSTLY.search(to_simplified(text)):
         return True
     figures = figures_of(text)
-    if any(digits_of(each.raw) == digits_of(amount.raw) == each.value and not each.unit for each in figures):
+    if any(each.shown == amount.shown == each.value and not each.unit for each in figures):
         # "146.2" in a table whose head says "EUR million" is the text's "146.2 million euros".
         return unit != TIMES
     if "." in amount.raw and not unit and re.search(rf"(?<![\d.]){re.escape(amount.raw)}(?![\d.]*\d)", text):
         # It names a version, and counts nothing.
         return True
     # "Fell by 30.4 %" tells "-30.4 %".
-    held: list[Values] = [((abs(each.value), each.unit),) for each in figures]
-    held += [other.values for other in split_figures(text)[1]]
+    held = [each._replace(value=abs(each.value)).values for each in (*figures, *split_figures(text)[1])]
     held += [((share, SHARE),) for share in implied_shares(text)]
     held += [((1.0, period[1].lower()),) for period in _ONE_PERIOD.finditer(text)]
     if unit not in (SHARE, TIMES, ORDER, MOST):
@@ -154,10 +152,10 @@ def is_rounding(amount: Quantity, texts: Iterable[str]) -> bool:
 
 
 def _rounds_to(value: float, figure: Quantity) -> bool:
-    digits, told = _DIGITS.search(figure.raw), abs(figure.value)
+    told = abs(figure.value)
     if not told:
         return False
-    shown = digits[0].replace(",", "") if digits else f"{told:.0f}"
+    shown = next(iter(digits_in(figure.raw)), f"{told:.0f}").replace(",", "")
     scale = told / float(shown)
     whole, _, decimals = shown.partition(".")
     zeros = 0 if decimals else len(whole) - len(whole.rstrip("0"))
@@ -224,16 +222,6 @@ def is_hedged(amount: Quantity, text: str) -> bool:
     """Return whether a text gives an amount only roughly."""
     before = to_simplified(without_idle_space(text))[: amount.start]
     return bool(_ROUGHLY.search(before[-_HEDGE_CHARS:]))
-
-
-def digits_in(text: str) -> dict[str, float]:
-    """Return the numbers that a text has in digits, whatever their scales, by how they are written."""
-    return {digits: float(digits.replace(",", "")) for digits in _DIGITS.findall(text)}
-
-
-def digits_of(raw: str) -> float | None:
-    """Return the number that the first digits of a quantity show, whatever its scale."""
-    return next(iter(digits_in(raw).values()), None)
 
 
 def exchanged_amount(text: str, near: Sequence[str]) -> str:

@@ -89,7 +89,7 @@ def read_cited(text: str) -> CitedReport:
                 if entry := defined or (_ENTRY.match(line) if references else None):
                     text_of_entry = _plain(_LINK.sub(r"\1 \2", entry["text"]))
                     entries.append(Entry(number, int(entry["number"]), text_of_entry, is_cited or bool(defined)))
-                own += [line] if not (defined or _PICTURE.fullmatch(line)) else [""]
+                own.append("" if defined or _PICTURE.fullmatch(line) else line)
             shown = block._replace(text="\n".join(own))
             if not (references or unanswered) and shown.text.strip():
                 statements += _rows(shown) if block.kind == "table" else _sentences(shown)
@@ -103,14 +103,14 @@ def _sentences(block: Block) -> Iterator[Statement]:
         # What stands in brackets behind a sentence belongs to it, such as how something was computed.
         if spans and (aside := _ASIDE.match(bare, start, end)):
             spans[-1] = TextSpan(spans[-1].start, aside.end())
-            start += len(aside[0]) + len(bare[aside.end() : end]) - len(bare[aside.end() : end].lstrip())
+            start = end - len(bare[aside.end() : end].lstrip())
         if start < end:
             spans.append(TextSpan(start, end))
     starts = [span.start for span in spans]
     cited: list[list[int]] = [[] for _ in spans]
-    for place, numbers in marks if spans else ():
+    for place, own in marks if spans else ():
         # A marker belongs to the sentence that it stands in, or right behind.
-        cited[max(0, bisect_left(starts, place) - 1)] += numbers
+        cited[max(0, bisect_left(starts, place) - 1)] += own
     for at, (start, end) in enumerate(spans):
         following = next((numbers for numbers in cited[at:] if numbers), [])
         line = block.line + bare.count("\n", 0, start)

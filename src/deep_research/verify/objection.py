@@ -14,7 +14,6 @@ from deep_research.text.quantities import Quantity
 from deep_research.verify.amounts import (
     NAMING,
     amounts_of,
-    digits_of,
     exchanged_amount,
     has_other,
     has_value,
@@ -119,7 +118,7 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
     amounts = amounts_of(text)
     for amount in amounts:
         value, unit = amount.value, amount.unit
-        in_digits = any(map(str.isdecimal, amount.raw))
+        in_digits = amount.shown is not None
         is_count = (claim.is_row or claim.is_own) and value <= _COUNTED and (amount.raw.isdigit() or not in_digits)
         if amount.start in days or value in given or (is_count and not unit):
             continue
@@ -164,12 +163,12 @@ def _is_derived(
     amount: Quantity, others: Sequence[Quantity], claim: Claim, near: Sequence[Near], results: Sequence[str]
 ) -> bool:
     """Return whether a quantity comes from those that the sources hold near it: rounded, roughly, or computed."""
-    in_digits = any(map(str.isdecimal, amount.raw))
-    bare = amount._replace(value=digits_of(amount.raw) or 0.0, unit="") if in_digits else amount
+    in_digits = amount.shown is not None
+    bare = amount._replace(value=amount.shown or 0.0, unit="")
     return (
         is_rounding(amount, results)
         # An equation may leave scales and units out.
-        or is_rounding(bare, results)
+        or (in_digits and is_rounding(bare, results))
         or (amount.unit in (SHARE, TIMES) and not in_digits and is_about(amount, claim.text, near))
         or (in_digits and is_computed(amount, others, claim.before, near))
     )

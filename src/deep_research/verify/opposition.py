@@ -6,8 +6,8 @@ It sees what words show and no more: a sentence that it does not object to may s
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import islice, pairwise, product, takewhile
+from functools import cache, lru_cache
+from itertools import compress, islice, pairwise, product, takewhile
 from typing import NamedTuple
 
 from deep_research.text.analyzer import analyze, content_terms, stem
@@ -50,7 +50,7 @@ _NEGATION_REACH, _CONTEXT_REACH = 4, 10
 _SHARPNESS, _DOUBT = 3, 0.15
 
 
-@lru_cache(maxsize=1)
+@cache
 def _ways() -> dict[str, int]:
     ways = {stem(word): -1 for word in (DOWN + _AGAINST).split()}
     return ways | {stem(word): 1 for word in (UP + _FOR).split()}
@@ -184,7 +184,7 @@ class Terms(NamedTuple):
     share: float = 1.0
 
 
-@lru_cache(maxsize=1)
+@cache
 def _sides() -> Mapping[str, tuple[tuple[int, int], ...]]:
     """Return the pairs of opposites that a word belongs to, and on which side."""
     pairs = [line.split("/") for line in _OPPOSITES.strip().splitlines()]
@@ -196,7 +196,7 @@ def _sides() -> Mapping[str, tuple[tuple[int, int], ...]]:
     return {word: tuple(sides) for word, sides in found.items()}
 
 
-@lru_cache(maxsize=1)
+@cache
 def _links() -> frozenset[str]:
     return frozenset(stem(word) for word in _LINKS.split())
 
@@ -393,24 +393,20 @@ def _distances(words: Sequence[str], at: int, wanted: Collection[str] | None) ->
 def _is_denied(claimed: Terms, near: Sequence[Terms]) -> bool:
     """Return whether the claim denies what no sentence denies, or the nearest sentences deny what it says."""
     most = max(held.share for held in near)
-    mine = {word: _always(claimed, word) for word in claimed.words if _is_content(word)}
+    mine = set(filter(_is_content, claimed.words))
     if NEGATION_WORD in claimed.words:
-        denied = {word for word, is_denied in mine.items() if is_denied}
-        return not any(
-            denied.intersection(word for word, no in zip(held.words, held.denied, strict=True) if no)
-            if denied
-            else NEGATION_WORD in held.words
-            for held in near
-            if held.share >= _CONSIDERED_DENYING * most
-        )
+        denied = {word for word in mine if _always(claimed, word)}
+        considered = [held for held in near if held.share >= _CONSIDERED_DENYING * most]
+        if not denied:
+            return not any(NEGATION_WORD in held.words for held in considered)
+        return not any(denied.intersection(compress(held.words, held.denied)) for held in considered)
     nearest = [held for held in near if held.share >= _RELEVANT * most]
     return all(any(_always(held, word) for word in mine) for held in nearest)
 
 
 def _always(held: Terms, word: str) -> bool:
     """Return whether a word stands in a sentence, and everywhere under a negation."""
-    denials = [no for each, no in zip(held.words, held.denied, strict=True) if each == word]
-    return bool(denials) and all(denials)
+    return word in held.words and (word, False) not in zip(held.words, held.denied, strict=True)
 
 
 def _is_reversed(claimed: Terms, near: Sequence[Terms]) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -28,6 +28,7 @@ from deep_research.text.tables import find_tables
 from deep_research.value import json_of
 
 BlockKind = Literal["heading", "prose", "item", "table", "caption", "label", "rule"]
+ReferencePart = Literal["cited", "earlier", "additional"]
 
 _MARKER = re.compile(r"(?<![\\!A-Za-z0-9_])\[(\d{1,4})\]|(?<=[A-Za-z0-9_])\[(\d{1,4})\](?![A-Za-z0-9_])")
 _MARKERS_AT_END = re.compile(r"(?<!\\)(?:\[\d{1,4}\])+[\s.。!！?？)）\"”」]*$")
@@ -43,11 +44,10 @@ _NAMED: tuple[tuple[re.Pattern[str], BlockKind], ...] = ((_CAPTION, "caption"), 
 
 
 class Reference(NamedTuple):
-    """A line of the references; `is_earlier` if only the report before a follow-up cites it."""
+    """A line of the references: of those that the report cites, or only the one before a follow-up, or neither."""
 
     number: int
-    is_cited: bool
-    is_earlier: bool = False
+    part: ReferencePart
     text: str = ""
 
 
@@ -77,9 +77,9 @@ class ShippedReport(NamedTuple):
 
         Of those that an earlier report cites, the ones that are cited here again stand in a list of their own.
         """
-        cited = [one.number for one in self.references if one.is_cited]
-        earlier = [one.number for one in self.references if one.is_earlier]
-        others = [one.number for one in self.references if not (one.is_cited or one.is_earlier)]
+        cited, earlier, others = (
+            [one.number for one in self.references if one.part == part] for part in get_args(ReferencePart)
+        )
         in_order = cited == sorted(cited) and earlier == sorted(earlier)
         return in_order and [*sorted(cited + earlier), *others] == list(range(1, len(self.references) + 1))
 
@@ -88,12 +88,15 @@ def read_report(text: str) -> ShippedReport:
     """Take a report apart; headings are recognised in every language we write."""
     exempt = headings_of("gaps", "about", "knowledge", "notice")
     places = dict.fromkeys(headings_of("references", "pictures"), "references") | dict.fromkeys(exempt, "exempt")
-    parts = {title: key for key in ("cited", "earlier", "additional") for title in headings_of(f"{key}_sources")}
+    parts: dict[str, ReferencePart] = {
+        title: key for key in get_args(ReferencePart) for title in headings_of(f"{key}_sources")
+    }
     unlisted = headings_of("unlisted")
     blocks: list[Block] = []
     listed: list[Reference] = []
     malformed: list[str] = []
-    place, part = "body", "cited"
+    place = "body"
+    part: ReferencePart = "cited"
     is_unlisted = after_assumptions = False
     for found in blocks_of(text):
         kind, block = _kind(found), found.marked
@@ -108,7 +111,7 @@ def read_report(text: str) -> ShippedReport:
         if place == "references":
             for line in block.split("\n") if kind == "prose" else ():
                 if match := _REFERENCE.fullmatch(line):
-                    listed.append(Reference(int(match[1]), part == "cited", part == "earlier", line))
+                    listed.append(Reference(int(match[1]), part, line))
                 elif line.startswith("["):
                     malformed.append(line)
             continue

@@ -9,7 +9,7 @@ from functools import lru_cache
 from deep_research.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence, Verdict
 from deep_research.text.number_words import spelled_numbers
-from deep_research.verify.amounts import digits_in
+from deep_research.text.quantities import digits_in
 from deep_research.verify.localized import in_english_form
 from deep_research.verify.names import unknown_name
 from deep_research.verify.nearest import Source, nearest
