@@ -305,6 +305,8 @@ class StageFailed(DeepResearchError):
 class RunParked(DeepResearchError):
     """Processes that worked on this run ended, one after the other, before they got any further."""
 
+    exit_code = 70
+
 
 class StopRun(DeepResearchError):
     """Nothing in this process may go on with this run."""
