@@ -2,7 +2,7 @@
 
 from datetime import date
 from pathlib import PurePath
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -204,7 +204,3 @@ class ResearchRequest(Value):
     budget: Budget = Budget()
     search: SearchEngineConfig = SearchEngineConfig()
     update: EarlierRun | None = None
-
-    def with_question(self, question: str) -> Self:
-        """Return the same request for another question."""
-        return self.replace(question=question)

@@ -73,9 +73,3 @@ def test_request_round_trips_through_json():
         question="KRAS G12C 靶点", language="zh-Hans", focus=("机制", "耐药"), budget=Budget(usd=1.5)
     )
     assert ResearchRequest.from_json(json.loads(json.dumps(request.to_json()))) == request
-
-
-def test_another_question_keeps_the_rest():
-    request = ResearchRequest(question="a", clarify="off")
-    assert request.with_question("b") == ResearchRequest(question="b", clarify="off")
-    assert request.question == "a"

@@ -42,9 +42,7 @@ def evidence_from(
     """Return the evidence that a passage of `text` gives a section."""
     return Evidence(
         id=passage.id,
-        document=passage.document,
-        start=passage.start,
-        end=passage.end,
+        **dict(passage),
         quote=text[passage.start : passage.end],
         finding=finding,
         section=section,

@@ -45,13 +45,9 @@ class Edition(Value):
         """Return the cited passages by evidence id."""
         return {passage.id: passage for passage in self.passages}
 
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {source.document: number for number, source in enumerate(self.citations.cited, start=1)}
-
     def number_of(self, evidence: str) -> int:
         """Return the citation number of a piece of evidence."""
-        return self._numbers[self.passage[evidence].document]
+        return self.citations.number(self.passage[evidence].document)
 
     @property
     def captions(self) -> list[Caption]:

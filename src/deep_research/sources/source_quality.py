@@ -23,8 +23,7 @@ class _Hosts(NamedTuple):
 @lru_cache(maxsize=4_096)
 def source_quality_of(address: str) -> SourceQuality:
     """Return what kind of place an address is, judged by its host alone."""
-    labels = host_of(address).split(".")
-    endings = {".".join(labels[at:]) for at in range(len(labels))}
+    labels, endings = _parts(address)
     hosts = _hosts()
     if endings & hosts.weak:
         return "weak"
@@ -35,8 +34,13 @@ def source_quality_of(address: str) -> SourceQuality:
 
 def is_archive(address: str) -> bool:
     """Return whether the works of many who have nothing to do with each other lie at one host, as with journals."""
+    return not _hosts().archives.isdisjoint(_parts(address)[1])
+
+
+def _parts(address: str) -> tuple[list[str], set[str]]:
+    """Return the labels of a host, and all names that it ends in."""
     labels = host_of(address).split(".")
-    return not _hosts().archives.isdisjoint(".".join(labels[at:]) for at in range(len(labels)))
+    return labels, {".".join(labels[at:]) for at in range(len(labels))}
 
 
 def host_of(address: str) -> str:

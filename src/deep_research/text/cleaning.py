@@ -44,12 +44,7 @@ _UNJOINED = re.compile("[\u0000-\u007f\u4e00-\u9fff]?")
 
 def clean_text(text: str) -> str:
     """Return text as a reader would see it: every line end a newline, tabs kept, everything else unseen gone."""
-    if _SUSPECT.search(text) is None:
-        return text
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    for pattern, replacement in _STEPS:
-        text = pattern.sub(replacement, text)
-    return text
+    return clean_with_offsets(text.replace("\r\n", "\n").replace("\r", "\n"), ())[0]
 
 
 def clean_with_offsets(text: str, offsets: Iterable[int]) -> tuple[str, list[int]]:

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from array import array
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 _QUOTES = {**dict.fromkeys("‘’‚‛′ʼ＇`´", "'"), **dict.fromkeys("“”„‟″＂«»「」『』﹁﹂", '"')}
@@ -20,7 +20,7 @@ _HAN_BLOCKS = (range(0x3400, 0x4DC0), range(0x4E00, 0xA000))
 _MERGED = {"著": "着", "乾": "干", "藉": "借", "徵": "征", "於": "于", "瞭": "了", "夥": "伙"}
 
 
-@lru_cache(maxsize=1)
+@cache
 def simplified_table() -> dict[int, str]:
     """Return the map from traditional to simplified characters, one character to one character.
 

@@ -7,25 +7,14 @@ is a name.
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
 
 from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
-from deep_research.text.quantities import UNITS, chinese_number
+from deep_research.text.quantities import UNITS, Quantity, Values, chinese_number
 
 # What a quantity may count by beside a unit: per cent, times as much, an order of magnitude ("dozens"), or a share that
 # it is at least ("most").
 SHARE, TIMES, ORDER, MOST = "%", "x", "order", "most"
-Values = tuple[tuple[float, str], ...]
-
-
-class Worded(NamedTuple):
-    """A quantity in words: its values with their units, the plainest first ("doubled" is 2 times, and 100 % more)."""
-
-    values: Values
-    start: int
-    end: int
-    raw: str
 
 
 def _numbered(words: str, start: int, step: int = 1) -> dict[str, float]:
@@ -147,10 +136,11 @@ def _chinese_order(match: re.Match[str]) -> Values:
     return ((value, ORDER),)
 
 
-# An earlier rule takes its words from the later ones. Before each, what a text in lower case must hold one of.
-_RULES: tuple[tuple[list[str], re.Pattern[str], Callable[[re.Match[str]], Values]], ...] = tuple(
-    (hints.split(), re.compile(pattern, re.IGNORECASE), reader)
-    for hints, pattern, reader in (
+# An earlier rule takes its words from the later ones. Before each, what a text in lower case must hold one of; behind
+# it, what its words are, or how they are read.
+_RULES: tuple[tuple[list[str], re.Pattern[str], Values | Callable[[re.Match[str]], Values]], ...] = tuple(
+    (hints.split(), re.compile(pattern, re.IGNORECASE), reading)
+    for hints, pattern, reading in (
         # One in three, 2 out of 5; but not three in 12 months.
         (
             "in of",
@@ -167,36 +157,36 @@ _RULES: tuple[tuple[list[str], re.Pattern[str], Callable[[re.Match[str]], Values
         (_PARTED, rf"\b(?P<top>an?|one|three)\s(?P<part>{_PART})s?\s(?:of|more|less|fewer|higher|lower|as)\b", _part),
         (_PARTED, rf"\b{_ABOUT}\s(?P<top>an?|one)\s(?P<part>{_PART})\b(?!\s(?!to\b|in\b|from\b)[a-z])", _part),
         # Half of, by half, halved; but not the second half of, half-life.
-        ("half", rf"{_NO_SIDE}\bhalf\s(?:of|the|its|their|all|as|those|these)\b", lambda _: _share(1, 2)),
-        ("half halv", rf"\b(?:{_ABOUT}|in)\shalf\b(?![\s-][a-z])|\bhalv(?:ed|ing)\b", lambda _: _share(1, 2)),
+        ("half", rf"{_NO_SIDE}\bhalf\s(?:of|the|its|their|all|as|those|these)\b", _share(1, 2)),
+        ("half halv", rf"\b(?:{_ABOUT}|in)\shalf\b(?![\s-][a-z])|\bhalv(?:ed|ing)\b", _share(1, 2)),
         # Doubled, double the, twice, threefold; but not the doubles, a double room.
         (
             " ".join(_MULTIPLES),
             rf"\b(?P<times>{_any_of(_MULTIPLES)})(?:ed|ing|e\s(?:the|that|its|their))\b",
             lambda match: _multiple(_MULTIPLES[match["times"].lower()]),
         ),
-        ("twice", rf"\btwice\b{_OF_IT}", lambda _: _multiple(2)),
-        ("twice", r"\btwice\b", lambda _: (*_multiple(2), (2, ""))),
+        ("twice", rf"\btwice\b{_OF_IT}", _multiple(2)),
+        ("twice", r"\btwice\b", (*_multiple(2), (2, ""))),
         # Half a year, a year and a half, for a year.
-        ("year 年", r"\bhalf\sa\syear\b|(?<!上)(?<!下)(?<!前)(?<!后)半年", lambda _: ((6, "month"),)),
-        ("year 年", r"\ba\syear\sand\sa\shalf\b|一年半", lambda _: ((18, "month"),)),
+        ("year 年", r"\bhalf\sa\syear\b|(?<!上)(?<!下)(?<!前)(?<!后)半年", ((6, "month"),)),
+        ("year 年", r"\ba\syear\sand\sa\shalf\b|一年半", ((18, "month"),)),
         (
             "for in",
             r"\b(?:for|within|lasted|took)\san?\s(?P<unit>year|month|week|day|hour)\b",
             lambda match: ((1, UNITS[match["unit"].lower()]),),
         ),
         # Scores of people, a handful of; most residents, the majority of, nearly all; but not the most expensive.
-        ("scores of", r"\bscores\sof\s(?!the\b|\d)", lambda _: ((20, ORDER),)),
-        ("handful", r"\bhandful\b", lambda _: ((2, ORDER),)),
+        ("scores of", r"\bscores\sof\s(?!the\b|\d)", ((20, ORDER),)),
+        ("handful", r"\bhandful\b", ((2, ORDER),)),
         (
             "all every each 全 所有 绝大",
             r"\b(?:nearly|almost|virtually|practically)\s(?:all|every|each)\b|几乎(?:所有|全部|全体)|绝大(?:多数|部分)",
-            lambda _: ((80, MOST),),
+            ((80, MOST),),
         ),
         (
             "most majority 多数 大部分 大半",
             rf"{_MOST}|\bmajority\b|大多数|(?<![绝大])多数|(?<!绝)大部分|大半",
-            lambda _: ((50, MOST),),
+            ((50, MOST),),
         ),
         ("fold", rf"\b(?P<times>{_any_of(_ONES)})-?fold\b", lambda match: _multiple(_ONES[match["times"].lower()])),
         # Dozens, hundreds of thousands, several hundred.
@@ -213,9 +203,9 @@ _RULES: tuple[tuple[list[str], re.Pattern[str], Callable[[re.Match[str]], Values
             rf"(?<![{_NUMERALS}\d])(?P<of>[{_NUMERALS}]+|\d+)分之(?P<top>[{_NUMERALS}]+|\d+)",
             lambda match: () if match["of"] == "百" else _ratio(match),
         ),
-        ("半", r"一半|半数|过半|减半", lambda _: _share(1, 2)),
-        ("翻 倍", r"翻了?一?番|翻了?一?倍|倍增", lambda _: _multiple(2)),
-        ("翻", r"翻了?两番", lambda _: _multiple(4)),
+        ("半", r"一半|半数|过半|减半", _share(1, 2)),
+        ("翻 倍", r"翻了?一?番|翻了?一?倍|倍增", _multiple(2)),
+        ("翻", r"翻了?两番", _multiple(4)),
         ("倍", rf"(?:增加|增长|增|提高|上升|扩大|多|高)[了到至出]*(?P<more>[{_NUMERALS}]+)倍", _chinese_times),
         # 数十, 几百万, 上千; but not 人数十分.
         ("数 几 上 成", r"(?<![人次总分指参系函多少户件])[数几上成](?P<order>[十百千万亿]+)(?!分)", _chinese_order),
@@ -242,21 +232,21 @@ _LOOSE_SHARE = re.compile(
 
 
 @lru_cache(maxsize=2_048)
-def find_worded(text: str) -> tuple[Worded, ...]:
+def find_worded(text: str) -> tuple[Quantity, ...]:
     """Return the quantities that a text states in words, in order."""
     plain = to_simplified(text)
     for date in find_dates(text):
         plain = plain[: date.start] + "," * (date.end - date.start) + plain[date.end :]
-    found: list[Worded] = []
+    found: list[Quantity] = []
     taken: set[int] = set()
     lowered = plain.lower()
-    for hints, pattern, reader in _RULES:
-        matches = pattern.finditer(plain) if any(hint in lowered for hint in hints) else ()
-        for match in matches:
+    for hints, pattern, reading in _RULES:
+        for match in pattern.finditer(plain) if any(hint in lowered for hint in hints) else ():
             span = range(*match.span())
-            values = reader(match) if taken.isdisjoint(span) and not _is_name(plain, span.start) else ()
-            if values:
-                found.append(Worded(values, span.start, span.stop, text[span.start : span.stop]))
+            if not taken.isdisjoint(span) or _is_name(plain, span.start):
+                continue
+            if values := reading if isinstance(reading, tuple) else reading(match):
+                found.append(Quantity(*values[0], *match.span(), text[slice(*match.span())], values[1:]))
                 taken.update(span)
     return tuple(sorted(found, key=lambda quantity: quantity.start))
 

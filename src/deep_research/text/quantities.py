@@ -16,11 +16,11 @@ def _spellings(names: Mapping[str, str]) -> dict[str, str]:
     return {spelling: name for name, spellings in names.items() for spelling in spellings.split(", ")}
 
 
-SCALES = {
-    "thousand": 1e3, "k": 1e3, "million": 1e6, "m": 1e6, "mn": 1e6, "mm": 1e6, "billion": 1e9, "b": 1e9, "bn": 1e9,
-    "trillion": 1e12, "tn": 1e12, "百": 1e2, "千": 1e3, "万": 1e4, "十万": 1e5, "百万": 1e6, "千万": 1e7, "亿": 1e8,
-    "十亿": 1e9, "百亿": 1e10, "千亿": 1e11, "万亿": 1e12,
-}  # fmt: skip
+_SIZES = _spellings({
+    "1e2": "百", "1e3": "thousand, k, 千", "1e4": "万", "1e5": "十万", "1e6": "million, m, mn, mm, 百万", "1e7": "千万",
+    "1e8": "亿", "1e9": "billion, b, bn, 十亿", "1e10": "百亿", "1e11": "千亿", "1e12": "trillion, tn, 万亿",
+})  # fmt: skip
+SCALES = {spelling: float(size) for spelling, size in _SIZES.items()}
 # These letters are a scale only after a currency sign or as capitals: "5 m" is a length, "$5m" is money.
 LOOSE_SCALES = frozenset({"k", "m", "mm", "b"})
 
@@ -67,6 +67,7 @@ def _any_of(words: Iterable[str]) -> str:
     return "|".join(re.escape(word) + ends[word] for word in sorted(ends, key=len, reverse=True))
 
 
+_DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 _QUANTITY = re.compile(
     r"(?<![A-Za-z0-9_.])(?<![A-Za-z)]-)(?<!\d,)"
@@ -104,19 +105,41 @@ _BASES: dict[str, tuple[str, float]] = {
 } | dict.fromkeys("家例个台辆套项件次户", ("", 1.0))  # fmt: skip
 
 
+Values = tuple[tuple[float, str], ...]
+
+
 class Quantity(NamedTuple):
-    """A number of a text at its full size, with its unit's one name ("" where it has none)."""
+    """A number of a text at its full size, with its unit's one name ("" where it has none).
+
+    One in words may also be others: "doubled" is 2 times, and 100 % more.
+    """
 
     value: float
     unit: str
     start: int
     end: int
     raw: str
+    also: Values = ()
+
+    @property
+    def values(self) -> Values:
+        """Return all that it is with their units, the plainest first."""
+        return (self.value, self.unit), *self.also
+
+    @property
+    def shown(self) -> float | None:
+        """Return the number that its first digits show, whatever its scale; None for one that is all in words."""
+        return next(iter(digits_in(self.raw).values()), None)
 
     @property
     def in_base_unit(self) -> tuple[float, str]:
         """Return the value and unit by which it compares with others: 1.5 km and 1,500 m are one."""
         return in_base_unit(self.value, self.unit)
+
+
+def digits_in(text: str) -> dict[str, float]:
+    """Return the numbers that a text has in digits, whatever their scales, by how they are written."""
+    return {digits: float(digits.replace(",", "")) for digits in _DIGITS.findall(text)}
 
 
 def in_base_unit(value: float, unit: str) -> tuple[float, str]:

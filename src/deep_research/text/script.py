@@ -1,7 +1,8 @@
 """Which language a text is written in, by counting letters of each script and common words. Guesses no others."""
 
 import re
-from functools import lru_cache
+from collections.abc import Iterable
+from functools import cache
 
 from deep_research.text.folding import simplified_table
 from deep_research.text.stop_words import ENGLISH, LATIN
@@ -61,6 +62,12 @@ def detect_language(text: str) -> str:
     return _most({code: len(re.findall(letters, sample)) for code, letters in _LETTERS.items()})
 
 
+def are_foreign(texts: Iterable[str], text: str) -> bool:
+    """Return whether all texts are in other languages than one text, so that their words cannot be compared."""
+    language = detect_language(text)[:2]
+    return all(detect_language(each)[:2] != language for each in texts)
+
+
 def is_traditional(text: str) -> bool:
     """Return whether a Chinese text has more letters of traditional writing than of simplified writing."""
     table = simplified_table()
@@ -75,7 +82,7 @@ def tells_script(text: str) -> bool:
     return any(ord(letter) in table or letter in simplified for letter in HAN.findall(text))
 
 
-@lru_cache(maxsize=1)
+@cache
 def _simplified_letters() -> frozenset[str]:
     # Big5 has what traditional writing uses too.
     return frozenset(letter for letter in simplified_table().values() if not letter.encode("big5", "ignore"))

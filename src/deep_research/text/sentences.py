@@ -113,27 +113,22 @@ def _kind_of(line: str) -> LineKind:
     return "item" if _ITEM.match(line) else "prose"
 
 
-def _blocks(text: str) -> Iterator[tuple[int, int, LineKind]]:
-    """Yield the stretches no sentence crosses: wrapped lines joined, marks of headings and bullets left outside."""
-    open_start, open_end = -1, -1
-    open_kind: LineKind = "prose"
+def _blocks(text: str) -> list[tuple[int, int, LineKind]]:
+    """Return the stretches no sentence crosses: wrapped lines joined, marks of headings and bullets left outside."""
+    blocks: list[tuple[int, int, LineKind]] = []
     start, before = 0, ""
     for line in text.splitlines(keepends=True):
         end = start + len(line)
-        kind = _kind_of(line) if line.strip() else None
-        if open_start >= 0 and kind == "prose" and open_kind in ("prose", "item") and _is_wrapped(before, line):
-            open_end = end
-        else:
-            if open_start >= 0:
-                yield open_start, open_end, open_kind
-            if kind is None:
-                open_start = -1
+        if line.strip():
+            kind = _kind_of(line)
+            may_go_on = kind == "prose" and before.strip() and blocks[-1][2] in ("prose", "item")
+            if may_go_on and _is_wrapped(before, line):
+                blocks[-1] = blocks[-1][0], end, blocks[-1][2]
             else:
                 mark = _HEADING.match(line) or _BULLET.match(line) if kind in ("heading", "item") else None
-                open_start, open_end, open_kind = start + (mark.end() if mark else 0), end, kind
+                blocks.append((start + (mark.end() if mark else 0), end, kind))
         start, before = end, line
-    if open_start >= 0:
-        yield open_start, open_end, open_kind
+    return blocks
 
 
 # A line of a log or a chat begins with its time.

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import combinations, permutations, product
+from itertools import chain, combinations, permutations, product
 from typing import NamedTuple
 
 from deep_research.text.analyzer import CJK, analyze, content_terms
@@ -12,13 +12,11 @@ from deep_research.text.number_words import (
     ORDER,
     SHARE,
     TIMES,
-    Values,
-    Worded,
     implied_numbers,
     implied_shares,
     spelled_numbers,
 )
-from deep_research.text.quantities import chinese_number, in_base_unit
+from deep_research.text.quantities import Quantity, Values, chinese_number, digits_in, in_base_unit
 from deep_research.verify.clauses import CLAUSE_END, letters_of
 from deep_research.verify.nearest import Near
 from deep_research.verify.particulars import HEDGE, figures_of, split_figures, without_idle_space
@@ -28,7 +26,6 @@ _SHARE_POINTS, _SHARE_PART, _ORDER_REACH = 2.0, 0.06, 20
 _COUNTED_CHARS = 40
 # "Two-dimensional" may stand for "2D", and "Palisade 5" for version 5: they name a thing and count nothing.
 _NAMING_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?=-?[A-Za-z])|(?<=[A-Za-z] )\d{1,3}(?= [a-z])")
-_DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 # A numeral of Chinese without a known measure may count, and may be part of a name or an idiom: 七连胜, 三明治.
 NAMING = "numeral"
 _COUNTER = re.compile(f"个?[{CJK}]")
@@ -50,51 +47,48 @@ _MOSTLY = re.compile(
 )
 
 
-def amounts_of(text: str) -> tuple[Worded, ...]:
+def amounts_of(text: str) -> tuple[Quantity, ...]:
     """Return the quantities of a text, in digits and in words."""
-    in_digits, in_words = split_figures(text)
-    found = [*(Worded(((each.value, each.unit),), each.start, each.end, each.raw) for each in in_digits), *in_words]
+    found = list(chain(*split_figures(text)))
     taken = {offset for each in found for offset in range(each.start, each.end)}
     for match in _NUMERAL.finditer(to_simplified(without_idle_space(text))):
         if match.start() not in taken:
-            found.append(Worded(((chinese_number(match[0]), NAMING),), *match.span(), match[0]))
+            found.append(Quantity(chinese_number(match[0]), NAMING, *match.span(), match[0]))
     return tuple(sorted(found, key=lambda each: each.start))
 
 
-def is_held(amount: Worded, texts: Iterable[str]) -> bool:
+def is_held(amount: Quantity, texts: Iterable[str]) -> bool:
     """Return whether one of the texts holds a quantity, in words or in digits, or another that equals it."""
     return any(_is_in(amount, text) for text in texts)
 
 
-def _is_in(amount: Worded, text: str) -> bool:
-    value, unit = amount.values[0]
+def _is_in(amount: Quantity, text: str) -> bool:
+    unit = amount.unit
     if unit == MOST and _MOSTLY.search(to_simplified(text)):
         return True
     figures = figures_of(text)
-    if any(digits_of(each.raw) == digits_of(amount.raw) == each.value and not each.unit for each in figures):
+    if any(each.shown == amount.shown == each.value and not each.unit for each in figures):
         # "146.2" in a table whose head says "EUR million" is the text's "146.2 million euros".
         return unit != TIMES
     if "." in amount.raw and not unit and re.search(rf"(?<![\d.]){re.escape(amount.raw)}(?![\d.]*\d)", text):
         # It names a version, and counts nothing.
         return True
     # "Fell by 30.4 %" tells "-30.4 %".
-    held: list[Values] = [((abs(each.value), each.unit),) for each in figures]
-    held += [other.values for other in split_figures(text)[1]]
+    held = [each._replace(value=abs(each.value)).values for each in (*figures, *split_figures(text)[1])]
     held += [((share, SHARE),) for share in implied_shares(text)]
     held += [((1.0, period[1].lower()),) for period in _ONE_PERIOD.finditer(text)]
     if unit not in (SHARE, TIMES, ORDER, MOST):
         bare = spelled_numbers(text) | implied_numbers(text) | set(map(float, _NAMING_NUMBER.findall(text)))
         held += [((number, ""),) for number in bare]
-    own = ((abs(value), unit), *amount.values[1:])
+    own = amount._replace(value=abs(amount.value)).values
     return any(_are_equal(own, other) for other in held)
 
 
 def _are_equal(one: Values, other: Values) -> bool:
     """Return whether what one quantity plainly is can be said of the other: tripled and doubled only share 200 %."""
     points = _SHARE_POINTS if len(one) > 1 or len(other) > 1 else 0.0
-    return any(_equals(one[0], value, points) for value in other) or any(
-        _equals(value, other[0], points) for value in one
-    )
+    pairs = (*product(one[:1], other), *product(one, other[:1]))
+    return any(_equals(*pair, points) for pair in pairs)
 
 
 def _equals(one: tuple[float, str], other: tuple[float, str], points: float) -> bool:
@@ -112,31 +106,28 @@ def _equals(one: tuple[float, str], other: tuple[float, str], points: float) -> 
     # Pounds without a word for money beside them may still be it.
     if NAMING in (unit, held_unit) or {unit, held_unit} == {"lb", "GBP"}:
         return value == held
-    return in_base_unit(value, unit) == in_base_unit(held, held_unit) or (value == held and not (unit and held_unit))
+    return in_base_unit(*one) == in_base_unit(*other) or (value == held and not (unit and held_unit))
 
 
-def has_value(amount: Worded, texts: Iterable[str]) -> bool:
+def has_value(amount: Quantity, texts: Iterable[str]) -> bool:
     """Return whether one of the texts holds a quantity with another unit."""
-    return any(abs(each.value) == abs(amount.values[0][0]) for text in texts for each in figures_of(text))
+    return any(abs(each.value) == abs(amount.value) for text in texts for each in figures_of(text))
 
 
-def has_other(text: str, amount: Worded) -> bool:
+def has_other(text: str, amount: Quantity) -> bool:
     """Return whether a text holds another quantity of the same unit, or the same of another one."""
-    value, unit = amount.values[0]
-    held = [other.values[0] for other in amounts_of(text)]
-    return any(held_unit == unit or held_value == value for held_value, held_unit in held)
+    return any(other.unit == amount.unit or other.value == amount.value for other in amounts_of(text))
 
 
-def rivals(amount: Worded, text: str, near: Near) -> bool:
+def rivals(amount: Quantity, text: str, near: Near) -> bool:
     """Return whether a sentence has another quantity of the unit, or of what is counted, that a text does not tell."""
-    told = {in_base_unit(*other.values[0])[0] for other in amounts_of(text)}
-    value, unit = amount.values[0]
-    base, counted = in_base_unit(value, unit)[1].removeprefix(NAMING), _counted(text, amount)
+    told = {other.in_base_unit[0] for other in amounts_of(text)}
+    base, counted = amount.in_base_unit[1].removeprefix(NAMING), _counted(text, amount)
     held = amounts_of(near.text)
     # The numbers of a row may have their unit in the header.
-    is_bare_row = near.is_row and not any(other.values[0][1] == unit for other in held)
+    is_bare_row = near.is_row and not any(other.unit == amount.unit for other in held)
     for other in held:
-        held_value, held_base = in_base_unit(*other.values[0])
+        held_value, held_base = other.in_base_unit
         held_base = held_base.removeprefix(NAMING)
         is_same = held_base == base and (bool(base) or _counted(near.text, other) == counted)
         if (is_same or (is_bare_row and not held_base)) and held_value not in told:
@@ -144,7 +135,7 @@ def rivals(amount: Worded, text: str, near: Near) -> bool:
     return False
 
 
-def _counted(text: str, amount: Worded) -> str:
+def _counted(text: str, amount: Quantity) -> str:
     """Return the first word behind a quantity that says what it counts."""
     behind = to_simplified(without_idle_space(text)[amount.end :])[:_COUNTED_CHARS]
     if measure := _COUNTER.match(behind):
@@ -153,18 +144,18 @@ def _counted(text: str, amount: Worded) -> str:
     return next((term for term in content_terms(behind) if term not in numbers and not term[0].isdigit()), "")
 
 
-def is_rounding(amount: Worded, texts: Iterable[str]) -> bool:
+def is_rounding(amount: Quantity, texts: Iterable[str]) -> bool:
     """Return whether a text holds a figure that is this one once it is rounded to the digits that are shown."""
-    unit = amount.values[0][1]
-    held = (each for text in texts for each in figures_of(text))
-    return any(_rounds_to(abs(each.value), amount) for each in held if each.unit == unit or not each.unit or not unit)
+    units = (amount.unit, "")
+    held = (each for text in texts for each in figures_of(text) if each.unit in units or not amount.unit)
+    return any(_rounds_to(abs(each.value), amount) for each in held)
 
 
-def _rounds_to(value: float, figure: Worded) -> bool:
-    digits, told = _DIGITS.search(figure.raw), abs(figure.values[0][0])
+def _rounds_to(value: float, figure: Quantity) -> bool:
+    told = abs(figure.value)
     if not told:
         return False
-    shown = digits[0].replace(",", "") if digits else f"{told:.0f}"
+    shown = next(iter(digits_in(figure.raw)), f"{told:.0f}").replace(",", "")
     scale = told / float(shown)
     whole, _, decimals = shown.partition(".")
     zeros = 0 if decimals else len(whole) - len(whole.rstrip("0"))
@@ -173,71 +164,64 @@ def _rounds_to(value: float, figure: Worded) -> bool:
     return any(abs(value - told) <= 0.5001 * step for step in steps if step <= 0.1 * told)
 
 
-def is_computed(figure: Worded, others: Sequence[Worded], before: str, near: Sequence[Near]) -> bool:
+def is_computed(figure: Quantity, others: Sequence[Quantity], before: str, near: Sequence[Near]) -> bool:
     """Return whether a figure is the sum, difference, share or ratio of those beside it.
 
     A statement with fewer than two others computes with those before it, or with those of a sentence near it.
     """
-    unit = figure.values[0][1]
-    beside = [other.values[0] for other in others]
-    pools = [beside]
-    if len([held for _, held in beside if held == unit]) < 2:
+    unit = figure.unit
+    pools = [others]
+    if sum(other.unit == unit for other in others) < 2:
         texts = (before, " ".join(each.text for each in near))
-        pools += [[*beside, *((each.value, each.unit) for each in figures_of(text))] for text in texts]
+        pools += [[*others, *figures_of(text)] for text in texts]
     for pool in pools:
-        values = list(dict.fromkeys(abs(value) for value, held in pool if held != "%"))[:12]
+        values = list(dict.fromkeys(abs(other.value) for other in pool if other.unit != "%"))[:12]
         results = [sum(values)] if len(values) > 2 else []
         if unit == "%":
-            shares = [abs(value) for value, held in pool if held == "%"][:12]
+            shares = [abs(other.value) for other in pool if other.unit == "%"][:12]
             results = [100 * a / b for a, b in permutations(values, 2) if b]
             results += [100 * abs(a - b) / b for a, b in permutations(values, 2) if b]
             results += [sum(shares), 100 - sum(shares), *(abs(a - b) for a, b in combinations(shares, 2))]
         else:
             if unit in ("pp", "x", ""):
                 results += [a / b for a, b in permutations(values, 2) if b]
-                values = [abs(value) for value, _ in pool][:12]
+                values = [abs(other.value) for other in pool][:12]
             results += [result for a, b in combinations(values, 2) for result in (abs(a - b), a + b)]
         if any(_rounds_to(result, figure) for result in results):
             return True
     return False
 
 
-def is_part(amount: Worded, near: Sequence[Near]) -> bool:
+def is_part(amount: Quantity, near: Sequence[Near]) -> bool:
     """Return whether a sentence and its neighbours tell an amount as the share of another: half of 40,000."""
     for each in near:
-        held = [other.values[0] for other in amounts_of(each.around)]
-        shares = [value for value, unit in held if unit == SHARE]
-        if any(_rounds_to(value * share / 100, amount) for (value, _), share in product(held, shares)):
+        held = amounts_of(each.around)
+        shares = [other.value for other in held if other.unit == SHARE]
+        if any(_rounds_to(other.value * share / 100, amount) for other, share in product(held, shares)):
             return True
     return False
 
 
-def is_about(amount: Worded, text: str, near: Sequence[Near]) -> bool:
+def is_about(amount: Quantity, text: str, near: Sequence[Near]) -> bool:
     """Return whether a statement gives a share or a multiple roughly, and a sentence near it has about this one, or two
     figures that make it.
     """
-    value, unit = amount.values[0]
     for each in near if _ROUGHLY.search(to_simplified(text)) else ():
         figures = figures_of(each.text)
         values = [abs(figure.value) for figure in figures if figure.unit != SHARE][:12]
         ratios = [a / b for a, b in permutations(values, 2) if b]
         shares = [abs(figure.value) for figure in figures if figure.unit == SHARE]
         shares += [100 * form for ratio in ratios for form in (ratio, ratio - 1)]
-        if any(abs(held - value) <= _ABOUT * value for held in (shares if unit == SHARE else ratios)):
+        value, forms = amount.value, shares if amount.unit == SHARE else ratios
+        if any(abs(held - value) <= _ABOUT * value for held in forms):
             return True
     return False
 
 
-def is_hedged(amount: Worded, text: str) -> bool:
+def is_hedged(amount: Quantity, text: str) -> bool:
     """Return whether a text gives an amount only roughly."""
     before = to_simplified(without_idle_space(text))[: amount.start]
     return bool(_ROUGHLY.search(before[-_HEDGE_CHARS:]))
-
-
-def digits_of(raw: str) -> float | None:
-    """Return the number that the first digits of a quantity show, whatever its scale."""
-    match = _DIGITS.search(raw)
-    return float(match[0].replace(",", "")) if match else None
 
 
 def exchanged_amount(text: str, near: Sequence[str]) -> str:
@@ -273,7 +257,7 @@ def _places(text: str) -> list[_Place]:
         first = max(edge for edge in (*ends, *(each.end for each in amounts)) if edge <= amount.start)
         last = min(edge for edge in (*ends, *(each.start for each in amounts)) if edge >= amount.end)
         before, behind = (_said(part) for part in (plain[first : amount.start], plain[amount.end : last]))
-        found.append(_Place(in_base_unit(*amount.values[0]), amount.raw, before, behind))
+        found.append(_Place(amount.in_base_unit, amount.raw, before, behind))
     return found
 
 

@@ -11,12 +11,12 @@ from typing import Literal
 
 from deep_research.text.analyzer import CJK_CHARACTER
 from deep_research.text.folding import fold_typography, to_simplified
-from deep_research.text.script import detect_language
+from deep_research.text.script import are_foreign
 from deep_research.value import Value
 from deep_research.verify.absence import stretches_about
 from deep_research.verify.cited_markdown import CitedReport, Statement, read_cited
 from deep_research.verify.clauses import terms_of
-from deep_research.verify.nearest import MIN_TERMS, NEAR, RELATED, SAME, Near, Source, nearest
+from deep_research.verify.nearest import MIN_TERMS, NEAR, NOTHING_NEAR, RELATED, SAME, Near, Source, nearest
 from deep_research.verify.objection import Claim, ObjectionKind, amount_against, objection_against
 from deep_research.verify.particulars import dates_of, figures_of, split_figures
 from deep_research.verify.quote import find_quote, find_span, tokens_of
@@ -80,21 +80,22 @@ def _listed(report: CitedReport, sources: Sequence[Source]) -> tuple[dict[int, S
     listed: dict[int, Source | None] = {}
     remarks = []
     for entry in report.entries:
-
-        def fault(kind: FaultKind, detail: str = "", line: int = entry.line, text: str = entry.text) -> Checked:
-            return Checked(line=line, text=text, verdict="fault", fault=kind, detail=detail)
-
         by_address, by_title = _matches(entry.text, sources)
+        faults: dict[FaultKind, str] = {}
         if entry.number in listed:
-            remarks.append(fault("twice", str(entry.number)))
-            continue
-        listed[entry.number] = by_address or by_title
-        if not (by_address or by_title):
-            remarks.append(fault("no_source", str(entry.number)))
-        elif by_address and by_title and by_address.address != by_title.address:
-            remarks.append(fault("mixed_entry", f"{by_title.address} / {by_address.address}"))
-        if entry.is_cited and entry.number not in used:
-            remarks.append(fault("never_cited", str(entry.number)))
+            faults["twice"] = str(entry.number)
+        else:
+            listed[entry.number] = by_address or by_title
+            if not (by_address or by_title):
+                faults["no_source"] = str(entry.number)
+            elif by_address and by_title and by_address.address != by_title.address:
+                faults["mixed_entry"] = f"{by_title.address} / {by_address.address}"
+            if entry.is_cited and entry.number not in used:
+                faults["never_cited"] = str(entry.number)
+        remarks += [
+            Checked(line=entry.line, text=entry.text, verdict="fault", fault=kind, detail=detail)
+            for kind, detail in faults.items()
+        ]
     return listed, remarks
 
 
@@ -125,9 +126,11 @@ def _folded(text: str) -> str:
 def _check(statement: Statement, listed: Mapping[int, Source | None], sources: Sequence[Source]) -> Checked:
     result = Checked(line=statement.line, text=statement.text, verdict="undecided")
 
-    def fault(kind: FaultKind, detail: str = "", near: Near | None = None) -> Checked:
-        where = {"source": near.source.address, "passage": near.text} if near else {}
-        return result.replace(verdict="fault", fault=kind, detail=detail, **where)
+    def found(verdict: VerdictWord, near: Near) -> Checked:
+        return result.replace(verdict=verdict, source=near.source.address, passage=near.text)
+
+    def fault(kind: FaultKind, detail: str = "", near: Near = NOTHING_NEAR) -> Checked:
+        return found("fault", near).replace(fault=kind, detail=detail)
 
     unlisted = [number for number in statement.numbers if number not in listed]
     if unlisted:
@@ -137,64 +140,63 @@ def _check(statement: Statement, listed: Mapping[int, Source | None], sources: S
         return fault("absence", "", held) if held else result
     if not statement.numbers:
         claimed = _uncited(statement, sources)
-        return fault("uncited", "", claimed[1]) if claimed[0] else result
+        return fault("uncited", "", claimed) if claimed else result
     cited = [source for number in statement.numbers if (source := listed[number])]
     others = [source for source in sources if source not in cited]
     if not cited:
         # That the reference leads nowhere was said where it stands.
         return result
-    for source in cited:
-        if match := find_quote(statement.text, source.text):
-            passage = source.text[match.start : match.end]
-            return result.replace(verdict="word_for_word", source=source.address, passage=passage)
-    if objection := _quotations(statement.text, cited, others):
-        return fault(*objection)
+    if quoted := _quoted(statement, cited):
+        return found("word_for_word", quoted)
+    if altered := _quotations(statement.text, cited, others):
+        return fault(*altered)
     # Across languages words cannot be compared, but figures can.
-    language = detect_language(statement.text)[:2]
-    is_foreign = all(detect_language(source.text)[:2] != language for source in cited)
+    is_foreign = are_foreign([source.text for source in cited], statement.text)
     near = [] if is_foreign else nearest(statement.text, cited)
+    best = near[0] if near else NOTHING_NEAR
     check = amount_against if is_foreign else objection_against
-    found = check(_claim(statement), near, cited)
-    elsewhere = _elsewhere(statement, others, near, is_refused=bool(found)) if found or not is_foreign else None
-    if elsewhere:
-        return fault("source" if statement.has_marker else "uncited", elsewhere.source.address, elsewhere)
-    if found:
-        return fault(found.kind, found.detail, near[0] if near else None)
-    agrees = bool(near) and near[0].share >= RELATED and bool(figures_of(statement.text) or dates_of(statement.text))
-    where = {"source": near[0].source.address, "passage": near[0].text} if near and near[0].share >= RELATED else {}
-    return result.replace(verdict="agrees" if agrees else "undecided", **where)
+    objection = check(_claim(statement), near, cited)
+    if objection or not is_foreign:
+        elsewhere = _elsewhere(statement, others, best, is_refused=bool(objection))
+        if elsewhere:
+            return fault("source" if statement.has_marker else "uncited", elsewhere.source.address, elsewhere)
+    if objection:
+        return fault(objection.kind, objection.detail, best)
+    if best.share < RELATED:
+        return result
+    return found("agrees" if figures_of(statement.text) or dates_of(statement.text) else "undecided", best)
 
 
 def _claim(statement: Statement) -> Claim:
-    return Claim(statement.text, before=statement.before, is_row=statement.kind == "row")
+    return Claim(statement.text, before=statement.before, is_row=statement.is_row)
 
 
-def _elsewhere(
-    statement: Statement, others: Sequence[Source], near: Sequence[Near], *, is_refused: bool
-) -> Near | None:
-    """Return where another source says what the cited one does not."""
-    for source in others:
+def _quoted(statement: Statement, sources: Sequence[Source]) -> Near | None:
+    """Return where a source holds a statement word for word."""
+    for source in sources:
         if match := find_quote(statement.text, source.text):
             text = source.text[match.start : match.end]
             return Near(source, text, text)
-    if len(terms_of(statement.text)) < MIN_TERMS:
+    return None
+
+
+def _elsewhere(statement: Statement, others: Sequence[Source], here: Near, *, is_refused: bool) -> Near | None:
+    """Return where another source says what the cited one does not."""
+    if quoted := _quoted(statement, others):
+        return quoted
+    if len(terms_of(statement.text)) < MIN_TERMS or (not is_refused and here.share >= RELATED):
         return None
-    here, alike = (near[0].share, near[0].alike) if near else (0.0, 0.0)
-    if not is_refused and here >= RELATED:
-        return None
-    best: Near | None = None
+    floor = max(NEAR, here.share) if is_refused else SAME
+    found = []
     for source in others:
         there = nearest(statement.text, [source])
-        floor = max(NEAR, here) if is_refused else SAME
-        is_nearer = bool(there) and there[0].share >= floor and there[0].alike > alike
+        is_nearer = bool(there) and there[0].share >= floor and there[0].alike > here.alike
         if is_nearer and not objection_against(_claim(statement), there, [source]):
-            best = max(best, there[0], key=lambda each: each.share) if best else there[0]
-    return best
+            found.append(there[0])
+    return max(found, key=lambda each: each.share, default=None)
 
 
-def _quotations(
-    text: str, cited: Sequence[Source], others: Sequence[Source]
-) -> tuple[FaultKind, str, Near | None] | None:
+def _quotations(text: str, cited: Sequence[Source], others: Sequence[Source]) -> tuple[FaultKind, str, Near] | None:
     """Return what is wrong with the words that a statement puts in quotation marks."""
     for match in _QUOTED.finditer(text):
         quoted = next(filter(None, match.groups())).strip()
@@ -212,7 +214,7 @@ def _quotations(
         held_words = [token.text for each in near[:1] for token in tokens_of(each.text)]
         blocks = SequenceMatcher(None, words, held_words, autojunk=False).get_matching_blocks()
         is_altered = sum(block.size for block in blocks) >= NEAR * len(words)
-        return "altered_quote" if is_altered else "quote", quoted, near[0] if is_altered else None
+        return ("altered_quote", quoted, near[0]) if is_altered else ("quote", quoted, NOTHING_NEAR)
     return None
 
 
@@ -235,15 +237,14 @@ def _false_absence(absent: str, sources: Sequence[Source]) -> Near | None:
     return None
 
 
-def _uncited(statement: Statement, sources: Sequence[Source]) -> tuple[bool, Near | None]:
-    """Return whether a statement without a marker claims something, and where it may come from."""
-    if _OPEN.search(to_simplified(statement.text)):
-        return False, None
-    near = nearest(statement.text, sources)
-    best = near[0] if near else None
-    if best is None or best.text.lstrip("# ") == best.source.title:
-        return False, None
+def _uncited(statement: Statement, sources: Sequence[Source]) -> Near | None:
+    """Return where a statement without a marker may come from, if it claims something."""
+    is_open = _OPEN.search(to_simplified(statement.text))
+    near = [] if is_open else nearest(statement.text, sources)
+    if not near or near[0].text.lstrip("# ") == near[0].source.title:
+        return None
+    best = near[0]
     has_figures = bool(split_figures(statement.text)[0])
     is_same = best.alike >= NEAR and len(terms_of(statement.text)) >= MIN_TERMS
     is_dated = bool(dates_of(statement.text)) and best.share >= NEAR
-    return (has_figures and best.share >= RELATED) or is_same or is_dated, best
+    return best if (has_figures and best.share >= RELATED) or is_same or is_dated else None

@@ -55,13 +55,14 @@ def objection_to(basis: str, text: str, *, quotes: Iterable[str], asked: str = "
     for operand in sorted(operands - held - _CONSTANTS):
         if not _is_form_of(operand, held):
             return f"operand: {operand:g}"
-    told = _bare(text) | {worded.values[0][0] for worded in split_figures(text)[1]}
+    in_digits, in_words = split_figures(text)
+    told = _bare(text) | {worded.value for worded in in_words}
     is_told = any(_is_told(computed, value, f"{value:g}") for value in told)
     if not is_told and not any(_tells([computed], figure) for figure in figures_of(text)):
         return f"untold: {shown[-1]:g}"
     # A quotient is told for one of something: "per 1 km", "每1个百分点".
     given = held | operands | ({1.0} if "/" in left else set())
-    for figure in split_figures(text)[0]:
+    for figure in in_digits:
         if not _tells(results, figure) and not ({figure.value, *_bare(figure.raw)} & given):
             return f"number: {figure.raw}"
     return ""
@@ -132,8 +133,7 @@ def _is_told(computed: float, shown: float, raw: str) -> bool:
 def _values(text: str) -> set[float]:
     """Return the figures of a text, by what they mean and by their digits, and its years."""
     years = {float(date.iso[:4]) for date in dates_of(text) if date.iso[:4].isdigit()}
-    spelled = {worded.values[0][0] for worded in split_figures(text)[1]}
-    return {figure.value for figure in figures_of(text)} | _bare(text) | years | spelled
+    return {figure.value for figure in (*figures_of(text), *split_figures(text)[1])} | _bare(text) | years
 
 
 def _bare(text: str) -> set[float]:

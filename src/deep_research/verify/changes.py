@@ -4,19 +4,19 @@ A text is compared by its sentences and rows, in words: how lines are wrapped, i
 quotation marks are used changes nothing. A source that cannot be read any more says nothing against a claim.
 """
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal, NamedTuple
 
 from deep_research.report.citation import Source
 from deep_research.report.edition import CitedPassage, Edition
+from deep_research.report.figure import Figure
 from deep_research.report.paragraph import Sentence
 from deep_research.value import Value
-from deep_research.verify.quote import Token, tokens_of, whole_sentences, words_of
+from deep_research.verify.quote import Token, sentences_in, tokens_of, words_of
 
 # `unchecked` is what nobody could look up now.
 ChangeKind = Literal["still", "changed", "gone", "new", "unchecked"]
@@ -128,15 +128,13 @@ class Units:
     @cached_property
     def bounds(self) -> list[tuple[int, int]]:
         """Return the first token of each unit and the one after its last."""
-        starts, found, at = [token.start for token in self.tokens], [], 0
-        for span in whole_sentences(self.text):
-            first = bisect_left(starts, span.start, at)
-            at = bisect_left(starts, span.end, first)
+        found, tokens = [], self.tokens
+        for first, last in sentences_in(self.text, tokens):
             # The mark of a list item is none of its words.
-            while first + 1 < at and self.words[first] in _MARKS and self.tokens[first].end < starts[first + 1]:
+            while first + 1 < last and tokens[first].text in _MARKS and tokens[first].end < tokens[first + 1].start:
                 first += 1
-            if any(word[0].isalnum() for word in self.words[first:at]):
-                found.append((first, at))
+            if any(word[0].isalnum() for word in self.words[first:last]):
+                found.append((first, last))
         return found
 
     def key(self, first: int, last: int) -> str:
@@ -152,25 +150,19 @@ class Units:
         return frozenset(self.keys)
 
     @cached_property
-    def _whole(self) -> tuple[str, dict[int, int]]:
-        """Return all words as one string, and where each begins in it."""
-        at, begins = 0, {}
-        for number, word in enumerate(self.words):
-            begins[at] = number
-            at += len(word) + 1
-        begins[at] = len(self.words)
-        return self.key(0, len(self.words)), begins
+    def _whole(self) -> str:
+        return self.key(0, len(self.words))
 
     def find(self, key: str) -> tuple[int, int] | None:
         """Return where the text holds these words as whole units, several or one."""
-        whole, begins = self._whole
         firsts, lasts = self._edges
-        at = whole.find(key)
+        at = self._whole.find(key)
         while at >= 0:
-            found = begins[at], begins[at + len(key) - 1]
-            if found[0] in firsts and found[1] in lasts:
-                return found
-            at = whole.find(key, at + 1)
+            first = self._whole.count(_GLUE, 0, at)
+            last = first + key.count(_GLUE) - 1
+            if first in firsts and last in lasts:
+                return first, last
+            at = self._whole.find(key, at + 1)
         return None
 
     @cached_property
@@ -301,12 +293,7 @@ class _Update:
     now: Mapping[str, NewText]
     new: Edition
     new_texts: Mapping[str, str]
-    _units: dict[str, Units] = field(default_factory=dict)
-
-    def units(self, text: str) -> Units:
-        if text not in self._units:
-            self._units[text] = Units(text)
-        return self._units[text]
+    units: Callable[[str], Units] = field(default_factory=lambda: cache(Units))
 
     @cached_property
     def followed(self) -> dict[str, tuple[str, NewText]]:
@@ -377,14 +364,14 @@ class _Update:
             kind = "gone"
         elif unread and not is_held:
             kind = "unchecked"
-        reasons = (lost if kind == "gone" else unread).values()
+        reasons = {"gone": lost, "unchecked": unread}.get(kind, {}).values()
         return Claim(
             kind=kind,
             before=sentence.text,
             section=section,
             sources=tuple(dict.fromkeys(addresses)),
             edits=tuple(dict.fromkeys(edits)),
-            reason=next(filter(None, reasons), "") if kind in ("gone", "unchecked") else "",
+            reason=next(filter(None, reasons), ""),
             lost=tuple(lost) if kind == "still" else (),
         )
 
@@ -534,16 +521,16 @@ def _source_changes(old: Edition, new: Edition) -> Iterator[SourceChange]:
 def _figures(old: Edition, new: Edition) -> Iterator[FigureChange]:
     before, after = ({caption.figure.title: caption.figure for caption in each.captions} for each in (old, new))
     for title in dict.fromkeys((*before, *after)):
-        values = [
-            {f"{row.series} {row.label}".strip(): f"{row.value:g}" for row in each[title].rows} if title in each else {}
-            for each in (before, after)
-        ]
-        labels = dict.fromkeys((*values[0], *values[1]))
-        pairs = tuple((label, values[0].get(label, ""), values[1].get(label, "")) for label in labels)
-        differing = tuple(pair for pair in pairs if pair[1] != pair[2])
         if title not in after:
             yield FigureChange(kind="gone", title=title)
         elif title not in before:
             yield FigureChange(kind="new", title=title)
         else:
+            was, now = _values(before[title]), _values(after[title])
+            pairs = ((label, was.get(label, ""), now.get(label, "")) for label in was | now)
+            differing = tuple(pair for pair in pairs if pair[1] != pair[2])
             yield FigureChange(kind="changed" if differing else "still", title=title, values=differing)
+
+
+def _values(figure: Figure) -> dict[str, str]:
+    return {f"{row.series} {row.label}".strip(): f"{row.value:g}" for row in figure.rows}

@@ -7,7 +7,7 @@ paragraph, if there is any.
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from deep_research.report.escaping import unescape
 from deep_research.text.folding import to_simplified
@@ -32,8 +32,6 @@ _ASIDE = re.compile(rf"[(（](?:[^()（）]|{_INNER})*[)）][.。]?")
 _UNCITED = re.compile(r"(?i)additional|further|other|not cited|uncited|unused|其他|其它|补充|未引用|延伸")
 _PICTURE = re.compile(r"!\[.*\]\(.*\)")
 
-StatementKind = Literal["sentence", "row"]
-
 
 class Statement(NamedTuple):
     """A sentence or a row of a table, by its line; `numbers` are those that it cites, itself or with its paragraph.
@@ -44,10 +42,9 @@ class Statement(NamedTuple):
     line: int
     text: str
     numbers: tuple[int, ...]
-    kind: StatementKind = "sentence"
+    is_row: bool = False
     before: str = ""
     has_marker: bool = True
-    cells: tuple[tuple[str, str], ...] = ()
 
 
 class Entry(NamedTuple):
@@ -92,7 +89,7 @@ def read_cited(text: str) -> CitedReport:
                 if entry := defined or (_ENTRY.match(line) if references else None):
                     text_of_entry = _plain(_LINK.sub(r"\1 \2", entry["text"]))
                     entries.append(Entry(number, int(entry["number"]), text_of_entry, is_cited or bool(defined)))
-                own += [line] if not (defined or _PICTURE.fullmatch(line)) else [""]
+                own.append("" if defined or _PICTURE.fullmatch(line) else line)
             shown = block._replace(text="\n".join(own))
             if not (references or unanswered) and shown.text.strip():
                 statements += _rows(shown) if block.kind == "table" else _sentences(shown)
@@ -106,14 +103,14 @@ def _sentences(block: Block) -> Iterator[Statement]:
         # What stands in brackets behind a sentence belongs to it, such as how something was computed.
         if spans and (aside := _ASIDE.match(bare, start, end)):
             spans[-1] = TextSpan(spans[-1].start, aside.end())
-            start += len(aside[0]) + len(bare[aside.end() : end]) - len(bare[aside.end() : end].lstrip())
+            start = end - len(bare[aside.end() : end].lstrip())
         if start < end:
             spans.append(TextSpan(start, end))
     starts = [span.start for span in spans]
     cited: list[list[int]] = [[] for _ in spans]
-    for place, numbers in marks if spans else ():
+    for place, own in marks if spans else ():
         # A marker belongs to the sentence that it stands in, or right behind.
-        cited[max(0, bisect_left(starts, place) - 1)] += numbers
+        cited[max(0, bisect_left(starts, place) - 1)] += own
     for at, (start, end) in enumerate(spans):
         following = next((numbers for numbers in cited[at:] if numbers), [])
         line = block.line + bare.count("\n", 0, start)
@@ -122,28 +119,23 @@ def _sentences(block: Block) -> Iterator[Statement]:
 
 
 def _rows(block: Block) -> Iterator[Statement]:
-    for table in find_tables(block.text):
-        names = [_plain(_without_markers(name)[0]) for name in table.header.cells] if table.header else []
-        for row in table.rows:
-            numbers = [n for cell in row.cells for _, own in _without_markers(cell)[1] for n in own]
-            values = [_line(_without_markers(cell)[0]) for cell in row.cells]
-            labels = names if len(names) == len(values) else [""] * len(values)
-            cells = tuple((label, value) for label, value in zip(labels, values, strict=True) if value)
-            line = block.line + block.text.count("\n", 0, row.start)
-            text = " | ".join(value for _, value in cells)
-            yield Statement(line, text, tuple(dict.fromkeys(numbers)), "row", cells=cells)
+    for row in (row for table in find_tables(block.text) for row in table.rows):
+        cells = [_without_markers(cell) for cell in row.cells]
+        numbers = dict.fromkeys(number for _, marks in cells for _, own in marks for number in own)
+        line = block.line + block.text.count("\n", 0, row.start)
+        text = " | ".join(filter(None, (_line(bare) for bare, _ in cells)))
+        yield Statement(line, text, tuple(numbers), is_row=True)
 
 
-def _without_markers(text: str) -> tuple[str, list[tuple[int, tuple[int, ...]]]]:
+def _without_markers(text: str) -> tuple[str, list[tuple[int, list[int]]]]:
     """Return a text without its markers, and where each stood, with its numbers."""
-    found: list[tuple[int, tuple[int, ...]]] = []
-    parts, at, length = [], 0, 0
+    found = []
+    bare, at = "", 0
     for match in _MARKER.finditer(text):
-        parts.append(text[at : match.start()])
-        length += match.start() - at
-        found.append((length, tuple(_numbers(match[1] or match[2]))))
+        bare += text[at : match.start()]
+        found.append((len(bare), list(_numbers(match[1] or match[2]))))
         at = match.end()
-    return "".join([*parts, text[at:]]), found
+    return bare + text[at:], found
 
 
 def _numbers(listed: str) -> Iterator[int]:

@@ -7,7 +7,7 @@ from deep_research.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence
 from deep_research.text.analyzer import analyze, content_terms
 from deep_research.text.folding import to_simplified
-from deep_research.text.script import detect_language
+from deep_research.text.script import are_foreign
 from deep_research.verify.opposition import agreement, is_opposed
 from deep_research.verify.particulars import figures_of, spell_negations
 from deep_research.verify.quote import whole_sentences
@@ -59,8 +59,7 @@ def unchecked_reason(sentence: Sentence, passages: Sequence[Evidence]) -> str:
 
     Words cannot be compared where sentence and passages are in different languages: that is `unproved`.
     """
-    language = detect_language(sentence.text)[:2]
-    if all(detect_language(passage.quote)[:2] != language for passage in passages):
+    if are_foreign([passage.quote for passage in passages], sentence.text):
         return "unproved"
     return "likely" if support_hint(sentence, passages).is_likely else "doubtful"
 
@@ -75,14 +74,8 @@ def _covered(subject: frozenset[str], shared: Sequence[frozenset[str]]) -> float
 
 def is_related(sentence: str, span: str) -> bool:
     """Return whether a span shares a term or a figure with a sentence; across languages that cannot be known."""
-    if detect_language(sentence)[:2] != detect_language(span)[:2]:
-        return True
-    return bool(_terms(sentence) & _terms(span) or _figures(sentence) & _figures(span))
+    return are_foreign([span], sentence) or not _told(sentence).isdisjoint(_told(span))
 
 
-def _terms(text: str) -> set[str]:
-    return set(content_terms(to_simplified(text)))
-
-
-def _figures(text: str) -> set[float]:
-    return {figure.value for figure in figures_of(text)}
+def _told(text: str) -> set[str | float]:
+    return {*content_terms(to_simplified(text)), *(figure.value for figure in figures_of(text))}

@@ -1,6 +1,6 @@
 """The sources of a report that somebody wrote, and the sentences in them that come nearest to a statement."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -67,24 +67,30 @@ class Near(NamedTuple):
         return self.alike >= ALIKE or (self.is_row and self.share >= NEAR)
 
 
+# Stands for the nearest sentence where none is near.
+NOTHING_NEAR = Near(Source(address="", title="", text=""), "", "", share=0.0, alike=0.0)
+
+
 def nearest(text: str, sources: Iterable[Source]) -> list[Near]:
     """Return the few sentences that hold most of a statement's words, the best first."""
     wanted = terms_of(text)
-    found = []
+    found: list[Near] = []
     for source in sources:
-        own = []
-        for at, (span, terms, header) in enumerate(source.sentences):
-            if shared := len(wanted & (terms | header)):
-                rank = shared / len(wanted), len(wanted & terms) / len(wanted | terms)
-                own.append((rank, source, at, span, bool(header)))
-        found += sorted(own, key=lambda each: each[0], reverse=True)[:_DRAWN_ON]
-    near: list[Near] = []
-    for (share, alike), source, at, span, is_row in sorted(found, key=lambda each: each[0], reverse=True):
-        if is_row and near and near[0].share > share:
-            # The rows beside the one that is meant hold figures of others.
-            continue
-        spans = [span] if is_row else [each[0] for each in source.sentences[max(0, at - 1) : at + 2]]
-        around = source.text[spans[0].start : spans[-1].end]
-        held = " ".join(source.text[span.start : span.end].split())
-        near.append(Near(source, held, around, share, alike, is_row, (span.start, span.end)))
-    return near
+        found += sorted(_sharing(wanted, source), key=_rank, reverse=True)[:_DRAWN_ON]
+    found.sort(key=_rank, reverse=True)
+    # The rows beside the one that is meant hold figures of others.
+    return [each for each in found if not each.is_row or each.share == found[0].share]
+
+
+def _sharing(wanted: frozenset[str], source: Source) -> Iterator[Near]:
+    for at, (span, terms, header) in enumerate(source.sentences):
+        if shared := len(wanted & (terms | header)):
+            spans = [span] if header else [each[0] for each in source.sentences[max(0, at - 1) : at + 2]]
+            around = source.text[spans[0].start : spans[-1].end]
+            held = " ".join(source.text[span.start : span.end].split())
+            alike = len(wanted & terms) / len(wanted | terms)
+            yield Near(source, held, around, shared / len(wanted), alike, bool(header), span)
+
+
+def _rank(near: Near) -> tuple[float, float]:
+    return near.share, near.alike

@@ -9,11 +9,11 @@ from typing import Literal, NamedTuple
 
 from deep_research.text.analyzer import CJK_CHARACTER, content_terms, stem
 from deep_research.text.dates import find_months
-from deep_research.text.number_words import MOST, ORDER, SHARE, TIMES, Worded
+from deep_research.text.number_words import MOST, ORDER, SHARE, TIMES
+from deep_research.text.quantities import Quantity
 from deep_research.verify.amounts import (
     NAMING,
     amounts_of,
-    digits_of,
     exchanged_amount,
     has_other,
     has_value,
@@ -28,15 +28,16 @@ from deep_research.verify.amounts import (
 from deep_research.verify.calculation import objection_to
 from deep_research.verify.clauses import added_clause, terms_of
 from deep_research.verify.names import exchanged_name, unknown_name
-from deep_research.verify.nearest import ALIKE, NEAR, RELATED, SAME, TURNED, Near, Source
+from deep_research.verify.nearest import ALIKE, NEAR, NOTHING_NEAR, RELATED, SAME, TURNED, Near, Source
 from deep_research.verify.opposition import has_side, is_turned
 from deep_research.verify.particulars import (
     NEGATION_WORD,
+    count_negations,
     dates_of,
+    days_in,
     figures_of,
     spell_negations,
     without_idle_space,
-    without_negations,
 )
 from deep_research.verify.quote import tokens_of
 from deep_research.verify.references import unknown_reference
@@ -108,22 +109,22 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
     """Return a quantity that the cited sources do not hold, or hold of something else."""
     # What an equation says was computed; its result, told beside it, is as good.
     text = claim.text if claim.is_exact else _EQUATION.sub(" ", claim.text)
-    results = [] if claim.is_exact else [match[0] for match in _EQUATION.finditer(claim.text)]
+    results = [] if claim.is_exact else _EQUATION.findall(claim.text)
     whole = [source.text for source in cited]
     beside = [] if claim.is_exact else [source.about for source in cited]
     days = _days_told(text, [*whole, *beside, *claim.known])
-    given = {amount.values[0][0] for each in claim.given for amount in amounts_of(each)}
-    best = near[0] if near else None
+    given = {amount.value for each in claim.given for amount in amounts_of(each)}
+    best = near[0] if near else NOTHING_NEAR
     amounts = amounts_of(text)
     for amount in amounts:
-        value, unit = amount.values[0]
-        in_digits = any(map(str.isdecimal, amount.raw))
+        value, unit = amount.value, amount.unit
+        in_digits = amount.shown is not None
         is_count = (claim.is_row or claim.is_own) and value <= _COUNTED and (amount.raw.isdigit() or not in_digits)
         if amount.start in days or value in given or (is_count and not unit):
             continue
         # What the sentences say that come nearest is what counts; they may be as near as the best.
-        same = [each.text for each in near if best and each.alike >= _AS_NEAR * best.alike]
-        is_same = best is not None and (best.is_same_subject or (best.share >= SAME and not claim.is_row))
+        same = [each.text for each in near if each.alike >= _AS_NEAR * best.alike]
+        is_same = best.is_same_subject or (best.share >= SAME and not claim.is_row)
         others = [other for other in amounts if other is not amount]
         if unit == ORDER:
             # What the sentence tells in digits is not what it calls dozens.
@@ -148,10 +149,10 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
         has_rival = is_same and any(rivals(amount, text, each) for each in meant)
         if (is_known or is_free) and not has_rival:
             continue
-        is_contrary = best is not None and best.alike >= TURNED and has_other(best.text, amount)
+        is_contrary = best.alike >= TURNED and has_other(best.text, amount)
         if claim.is_exact and in_digits and not is_known and has_value(amount, whole):
             return Objection("unit", amount.raw.strip(), is_contrary)
-        is_sum = in_digits and len([other for other in others if other.values[0][1] == unit or unit == "%"]) > 1
+        is_sum = in_digits and sum(unit in (other.unit, "%") for other in others) > 1
         return Objection("sum" if is_sum and not claim.is_exact else "number", amount.raw.strip(), is_contrary)
     around = [each.around for each in near] if not claim.is_row else []
     exchanged = exchanged_amount(text, around)
@@ -159,22 +160,21 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
 
 
 def _is_derived(
-    amount: Worded, others: Sequence[Worded], claim: Claim, near: Sequence[Near], results: Sequence[str]
+    amount: Quantity, others: Sequence[Quantity], claim: Claim, near: Sequence[Near], results: Sequence[str]
 ) -> bool:
     """Return whether a quantity comes from those that the sources hold near it: rounded, roughly, or computed."""
-    unit = amount.values[0][1]
-    in_digits = any(map(str.isdecimal, amount.raw))
-    bare = amount._replace(values=((digits_of(amount.raw) or 0.0, ""),)) if in_digits else amount
+    in_digits = amount.shown is not None
+    bare = amount._replace(value=amount.shown or 0.0, unit="")
     return (
         is_rounding(amount, results)
         # An equation may leave scales and units out.
-        or is_rounding(bare, results)
-        or (unit in (SHARE, TIMES) and not in_digits and is_about(amount, claim.text, near))
+        or (in_digits and is_rounding(bare, results))
+        or (amount.unit in (SHARE, TIMES) and not in_digits and is_about(amount, claim.text, near))
         or (in_digits and is_computed(amount, others, claim.before, near))
     )
 
 
-def _without(amounts: Sequence[Worded], text: str) -> str:
+def _without(amounts: Sequence[Quantity], text: str) -> str:
     for amount in amounts:
         text = text.replace(amount.raw, " ")
     return text
@@ -189,18 +189,17 @@ def _days_told(sentence: str, texts: Sequence[str]) -> set[int]:
 
 def _date(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) -> Objection | None:
     beside = [*claim.known, *(source.about for source in cited)]
-    around = [date.iso for told in (*(each.around for each in near), *beside) for date in dates_of(told)]
-    whole = [date.iso for source in cited for date in dates_of(source.text)]
-    told = {date.iso for date in dates_of(claim.text)}
-    best = near[0] if near else None
+    around = days_in([*(each.around for each in near), *beside])
+    whole, told = days_in(source.text for source in cited), days_in([claim.text])
+    best = near[0] if near else NOTHING_NEAR
     for date in dates_of(claim.text):
         if any(held.startswith(date.iso) for held in around):
             continue
         # A coarser date elsewhere, "in 2025", tells nothing where the same sentence names another day.
-        rival_dates = [held.iso for held in dates_of(best.text)] if best and best.alike >= ALIKE else []
+        rival_dates = days_in([best.text]) if best.alike >= ALIKE else []
         is_other = any(len(held) >= len(date.iso) and held not in told for held in rival_dates)
         if (is_other and not claim.is_own) or not is_told_day(date.iso, [*around, *whole], is_own=claim.is_own):
-            return Objection("date", date.raw, best is not None and best.alike >= TURNED and bool(rival_dates))
+            return Objection("date", date.raw, best.alike >= TURNED and bool(rival_dates))
     return None
 
 
@@ -212,8 +211,8 @@ def is_told_day(wanted: str, held: Sequence[str], *, is_own: bool) -> bool:
 
 def _is_date_of(wanted: str, held: str) -> bool:
     """Return whether a date of the passage is, or lies in, the wanted one; a coarser date cannot refute a finer one."""
-    if "Q" in wanted or "Q" in held:
-        return wanted == held or (("Q" in wanted) != ("Q" in held) and wanted[:4] == held[:4])
+    if ("Q" in wanted) != ("Q" in held):
+        return wanted[:4] == held[:4]
     return held.startswith(wanted) or wanted.startswith(held)
 
 
@@ -223,10 +222,9 @@ def _name(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) -> Object
         # "840 MWh" names nobody.
         text = text.replace(figure.raw, " ")
     whole = " ".join([*(f"{source.about} {source.text}" for source in cited), *claim.known])
-    best = near[0] if near else None
-    share = best.share if best else 0.0
-    name = unknown_name(text, whole) if claim.is_exact or share >= RELATED else ""
-    if not name and best and share >= NEAR and not claim.is_own:
+    best = near[0] if near else NOTHING_NEAR
+    name = unknown_name(text, whole) if claim.is_exact or best.share >= RELATED else ""
+    if not name and best.share >= NEAR and not claim.is_own:
         name = exchanged_name(text, best, " ".join([*(each.around for each in near), *claim.known]), whole)
     return Objection("name", name) if name else None
 
@@ -244,14 +242,14 @@ def _added(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) -> Objec
 
 def _contradiction(claim: Claim, near: Sequence[Near]) -> Objection | None:
     """Return whether the nearest sentence is the same but for a negation, an opposite, or who does it to whom."""
-    best = near[0] if near else None
-    if best is None or claim.is_own:
+    if not near or claim.is_own:
         return None
+    best = near[0]
     if is_turned(claim.text, [each.text for each in near]):
         return Objection("negation", is_contrary=True)
     if best.alike < ALIKE and best.share < SAME:
         return None
-    is_more = without_negations(claim.text)[1] != without_negations(best.text)[1]
+    is_more = count_negations(claim.text) != count_negations(best.text)
     own, theirs = _words(claim.text), _words(best.text)
     matcher = SequenceMatcher(None, own, theirs, autojunk=False)
     for change, a, b, c, d in matcher.get_opcodes():

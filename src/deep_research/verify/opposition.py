@@ -6,8 +6,8 @@ It sees what words show and no more: a sentence that it does not object to may s
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import islice, pairwise, product, takewhile
+from functools import cache, lru_cache
+from itertools import compress, islice, pairwise, product, takewhile
 from typing import NamedTuple
 
 from deep_research.text.analyzer import analyze, content_terms, stem
@@ -50,7 +50,7 @@ _NEGATION_REACH, _CONTEXT_REACH = 4, 10
 _SHARPNESS, _DOUBT = 3, 0.15
 
 
-@lru_cache(maxsize=1)
+@cache
 def _ways() -> dict[str, int]:
     ways = {stem(word): -1 for word in (DOWN + _AGAINST).split()}
     return ways | {stem(word): 1 for word in (UP + _FOR).split()}
@@ -184,7 +184,7 @@ class Terms(NamedTuple):
     share: float = 1.0
 
 
-@lru_cache(maxsize=1)
+@cache
 def _sides() -> Mapping[str, tuple[tuple[int, int], ...]]:
     """Return the pairs of opposites that a word belongs to, and on which side."""
     pairs = [line.split("/") for line in _OPPOSITES.strip().splitlines()]
@@ -196,7 +196,7 @@ def _sides() -> Mapping[str, tuple[tuple[int, int], ...]]:
     return {word: tuple(sides) for word, sides in found.items()}
 
 
-@lru_cache(maxsize=1)
+@cache
 def _links() -> frozenset[str]:
     return frozenset(stem(word) for word in _LINKS.split())
 
@@ -250,9 +250,8 @@ def _figured(text: str) -> str:
     """Return the text with its quantities in digits."""
     plain = without_idle_space(text)
     for amount in reversed(amounts_of(text)):
-        value, unit = amount.values[0]
-        if unit != NAMING:
-            plain = f"{plain[: amount.start]} {value:g} {unit} {plain[amount.end :]}"
+        if amount.unit != NAMING:
+            plain = f"{plain[: amount.start]} {amount.value:g} {amount.unit} {plain[amount.end :]}"
     return plain
 
 
@@ -262,7 +261,7 @@ def _subject(terms: Terms) -> frozenset[str]:
 
 def _is_contrary(claimed: Terms, held: Terms, verbs: frozenset[str]) -> bool:
     """Return whether one of two clauses turns the other; an opposite and exchanged sides together turn nothing."""
-    return bool(_turned_in(claimed, [held])) != any(
+    return _has_turned_word(claimed, held) != any(
         _are_exchanged(claimed, held, verb, other)
         for verb in verbs.intersection(claimed.words)
         for other in dict.fromkeys(held.words)
@@ -270,36 +269,34 @@ def _is_contrary(claimed: Terms, held: Terms, verbs: frozenset[str]) -> bool:
     )
 
 
-def _turned_in(claimed: Terms, held: Sequence[Terms]) -> Terms | None:
-    """Return where an opposite stands among the words that a word of the claim stands among, and none like it does."""
+def _has_turned_word(claimed: Terms, held: Terms) -> bool:
+    """Return whether an opposite stands in a claim's word's place, by the words around it, and none like it does."""
     for at, word in enumerate(claimed.words):
         around = _around(claimed.words, at) if has_side(word) else frozenset[str]()
-        found: list[tuple[float, bool, Terms]] = []
-        for each in held if around else ():
-            others = [other for other in claimed.words if other != word and other not in each.words]
-            for place, other in enumerate(each.words):
-                relation = _relation(word, other)
-                is_same = (relation > 0) == (claimed.denied[at] == each.denied[place])
-                # What another word of the claim agrees with is no opposite of this one.
-                is_told = other in claimed.words or any(_relation(one, other) > 0 for one in others)
-                if relation and (is_same or not is_told):
-                    there = _around(each.words, place)
-                    shared = around & there
-                    least = _MIN_SUBJECT + any(not term.isascii() for term in shared)
-                    share = 2 * len(shared) / (len(around) + len(there)) if len(shared) >= least else 0.0
-                    found.append((share, is_same, each))
-        share, is_same, best = max(found, key=lambda each: each[:2], default=(0.0, True, claimed))
+        others = [other for other in claimed.words if other != word and other not in held.words]
+        found = []
+        for place, other in enumerate(held.words if around else ()):
+            relation = _relation(word, other)
+            is_same = (relation > 0) == (claimed.denied[at] == held.denied[place])
+            # What another word of the claim agrees with is no opposite of this one.
+            is_told = other in claimed.words or any(_relation(one, other) > 0 for one in others)
+            if relation and (is_same or not is_told):
+                there = _around(held.words, place)
+                shared = around & there
+                least = _MIN_SUBJECT + any(not term.isascii() for term in shared)
+                share = 2 * len(shared) / (len(around) + len(there)) if len(shared) >= least else 0.0
+                found.append((share, is_same))
+        share, is_same = max(found, default=(0.0, True))
         if share >= _SAME_PLACE and not is_same:
-            return best
-    return None
+            return True
+    return False
 
 
 def _around(words: Sequence[str], at: int) -> frozenset[str]:
     """Return the words of the subject that stand beside a place in its clause, in Chinese their characters."""
     found = set[str]()
-    for part in (words[at + 1 :], words[at - 1 :: -1] if at else ()):
-        clause = takewhile(_BREAK.__ne__, part)
-        beside = (word for word in clause if _is_content(word) and not has_side(word))
+    for part in (words[at + 1 :], reversed(words[:at])):
+        beside = (word for word in _clause(part) if _is_content(word) and not has_side(word))
         found |= letters_of(islice(beside, _PLACE_REACH))
     return frozenset(found.difference(words[at]))
 
@@ -396,24 +393,20 @@ def _distances(words: Sequence[str], at: int, wanted: Collection[str] | None) ->
 def _is_denied(claimed: Terms, near: Sequence[Terms]) -> bool:
     """Return whether the claim denies what no sentence denies, or the nearest sentences deny what it says."""
     most = max(held.share for held in near)
-    mine = {word: _always(claimed, word) for word in claimed.words if _is_content(word)}
+    mine = set(filter(_is_content, claimed.words))
     if NEGATION_WORD in claimed.words:
-        denied = {word for word, is_denied in mine.items() if is_denied}
-        return not any(
-            denied.intersection(word for word, no in zip(held.words, held.denied, strict=True) if no)
-            if denied
-            else NEGATION_WORD in held.words
-            for held in near
-            if held.share >= _CONSIDERED_DENYING * most
-        )
+        denied = {word for word in mine if _always(claimed, word)}
+        considered = [held for held in near if held.share >= _CONSIDERED_DENYING * most]
+        if not denied:
+            return not any(NEGATION_WORD in held.words for held in considered)
+        return not any(denied.intersection(compress(held.words, held.denied)) for held in considered)
     nearest = [held for held in near if held.share >= _RELEVANT * most]
     return all(any(_always(held, word) for word in mine) for held in nearest)
 
 
 def _always(held: Terms, word: str) -> bool:
     """Return whether a word stands in a sentence, and everywhere under a negation."""
-    denials = [no for each, no in zip(held.words, held.denied, strict=True) if each == word]
-    return bool(denials) and all(denials)
+    return word in held.words and (word, False) not in zip(held.words, held.denied, strict=True)
 
 
 def _is_reversed(claimed: Terms, near: Sequence[Terms]) -> bool:
@@ -450,12 +443,16 @@ def _is_passive(words: Sequence[str], link: str) -> bool:
 
 def _parts(words: Sequence[str], at: int) -> tuple[set[str], set[str]]:
     """Return the terms on the two sides of a word: those of its clause, or all where there are none."""
-    start = max((place for place in range(at) if words[place] == _BREAK), default=0)
-    end = next((place for place in range(at, len(words)) if words[place] == _BREAK), len(words))
-    left = _named(words[start:at]) or _named(words[:at])
-    right = _named(words[at + 1 : end]) or _named(words[at + 1 :])
+    before, after = words[:at], words[at + 1 :]
+    left = _named(_clause(reversed(before))) or _named(before)
+    right = _named(_clause(after)) or _named(after)
     return left - right, right - left
 
 
-def _named(words: Sequence[str]) -> set[str]:
+def _clause(words: Iterable[str]) -> Iterator[str]:
+    """Yield the words before the end of a clause."""
+    return takewhile(_BREAK.__ne__, words)
+
+
+def _named(words: Iterable[str]) -> set[str]:
     return {word for word in words if _is_content(word) and not word[0].isdigit()}

@@ -1,13 +1,14 @@
 """What a sentence may not lose or change: its figures, dates, negations and hedges. Reads words, judges no meaning."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
 from deep_research.text.analyzer import CJK
 from deep_research.text.dates import DateMention, find_dates
 from deep_research.text.folding import fold_typography, to_simplified
-from deep_research.text.number_words import Worded, find_worded
+from deep_research.text.number_words import find_worded
 from deep_research.text.quantities import Quantity, find_quantities
 
 # White space beside a Chinese character says nothing, and would hide that "48.6 亿元" is one figure.
@@ -53,7 +54,7 @@ def particulars(text: str) -> Particulars:
     plain = plain_letters(text)
     return Particulars(
         figures=tuple((figure.value, figure.unit) for figure in figures_of(text)),
-        dates=tuple(date.iso for date in dates_of(text)),
+        dates=tuple(days_in([text])),
         negations=tuple(_NEGATION.findall(plain)),
         hedges=tuple(HEDGE.findall(plain)),
     )
@@ -65,7 +66,7 @@ def figures_of(text: str) -> tuple[Quantity, ...]:
 
 
 @lru_cache(maxsize=1_024)
-def split_figures(text: str) -> tuple[tuple[Quantity, ...], tuple[Worded, ...]]:
+def split_figures(text: str) -> tuple[tuple[Quantity, ...], tuple[Quantity, ...]]:
     """Return the quantities of a text in digits and those in words; of two that overlap, the longer one counts."""
     plain = without_idle_space(text)
     figures, worded = find_quantities(plain), find_worded(plain)
@@ -85,14 +86,19 @@ def dates_of(text: str) -> tuple[DateMention, ...]:
     return find_dates(without_idle_space(text))
 
 
+def days_in(texts: Iterable[str]) -> list[str]:
+    """Return the dates of texts as ISO 8601 writes them."""
+    return [date.iso for text in texts for date in dates_of(text)]
+
+
 def without_idle_space(text: str) -> str:
     """Return the text without the white space beside Chinese characters."""
     return _IDLE_SPACE.sub("", text)
 
 
-def without_negations(text: str) -> tuple[str, int]:
-    """Return the text without its negations, in plain letters, and how many there were."""
-    return _NEGATION.subn(" ", _NO_NEGATION.sub(" ", plain_letters(text)))
+def count_negations(text: str) -> int:
+    """Return how many negations a text has."""
+    return len(_NEGATION.findall(_NO_NEGATION.sub(" ", plain_letters(text))))
 
 
 def spell_negations(text: str) -> str:

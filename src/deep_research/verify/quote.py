@@ -134,22 +134,24 @@ def _goes_on(text: str, last: TextSpan, following: TextSpan) -> bool:
     return line_start == 0 or last.end - line_start >= _WRAPPED_SHARE * next_width
 
 
+def sentences_in(text: str, tokens: Sequence[Token]) -> list[tuple[int, int]]:
+    """Return the sentences of a text, each by its first token and the one after its last."""
+    past = partial(bisect_left, [token.start for token in tokens])
+    return [(past(span.start), past(span.end)) for span in whole_sentences(text)]
+
+
 # The same few passages are asked for every sentence of a paragraph, and a reading depends on the text alone.
 @lru_cache(maxsize=512)
 def _read(text: str) -> _Passage:
     tokens = tuple(tokens_of(text))
-    starts = [token.start for token in tokens]
-    past = partial(bisect_left, starts)
+    past = partial(bisect_left, [token.start for token in tokens])
     bounds = []
-    at = 0
-    for span in whole_sentences(text):
-        first = past(span.start, at)
-        at = past(span.end, first)
-        if first < at:
+    for first, last in sentences_in(text, tokens):
+        if first < last:
             shift = tokens[first].start
-            cuts = possible_cuts(text[shift : tokens[at - 1].end])
-            inside = {past(shift + cut.start, first): (past(shift + cut.end, first), cut) for cut in cuts}
-            bounds.append(_Bounds(first, at, inside))
+            cuts = possible_cuts(text[shift : tokens[last - 1].end])
+            inside = {past(shift + cut.start): (past(shift + cut.end), cut) for cut in cuts}
+            bounds.append(_Bounds(first, last, inside))
     return _Passage(tokens, tuple(token.text for token in tokens), tuple(bounds))
 
 

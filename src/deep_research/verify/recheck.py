@@ -1,6 +1,6 @@
 """Checks a finished report again, at any time: its files, the passages behind them, and what was computed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -37,20 +37,16 @@ def check_again(report: Path, get_text: GetText) -> Recheck:
     paragraphs = report.with_name("paragraphs.jsonl")
     listing = read_listing(paragraphs)
     verification = Verifier().verify(report, paragraphs)
-    has_texts = any(_has(document, get_text) for document in {piece.document for piece in listing.evidence.values()})
-    problems = [*_passages(listing, get_text), *check_offsets(paragraphs, get_text)] if has_texts else []
+    texts: dict[str, str] = {}
+    for document in {piece.document for piece in listing.evidence.values()}:
+        with suppress(LookupError):
+            texts[document] = get_text(document)
+    problems = [*_passages(listing, texts), *check_offsets(paragraphs, texts.__getitem__)] if texts else []
     return Recheck(
         verification=verification,
         problems=tuple(dict.fromkeys([*_identities(listing), *problems, *_sums(listing)])),
-        has_texts=has_texts or not listing.evidence,
+        has_texts=bool(texts) or not listing.evidence,
     )
-
-
-def _has(document: str, get_text: GetText) -> bool:
-    with suppress(LookupError):
-        get_text(document)
-        return True
-    return False
 
 
 def _identities(listing: Listing) -> Iterator[str]:
@@ -60,14 +56,11 @@ def _identities(listing: Listing) -> Iterator[str]:
             yield f"evidence {piece.id}: its id is not that of its document and offsets"
 
 
-def _passages(listing: Listing, get_text: GetText) -> Iterator[str]:
+def _passages(listing: Listing, texts: Mapping[str, str]) -> Iterator[str]:
     for piece in listing.evidence.values():
-        try:
-            held = get_text(piece.document)[max(0, piece.start) : piece.end]
-        except LookupError:
+        if piece.document not in texts:
             yield f"evidence {piece.id}: the document is not there"
-            continue
-        if held != piece.quote:
+        elif texts[piece.document][max(0, piece.start) : piece.end] != piece.quote:
             yield f"evidence {piece.id}: the document does not hold the passage"
 
 

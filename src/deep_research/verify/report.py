@@ -128,24 +128,26 @@ class Verifier:
         if report.is_unlisted and not references:
             # What the report does not list itself is looked up beside it.
             wanted = {listing.number_of(id_) for paragraph in listing.paragraphs for id_ in paragraph.cite_ids}
-            references = tuple(Reference(number, number in wanted) for number in sorted(listing.sources))
+            references = tuple(
+                Reference(number, "cited" if number in wanted else "additional") for number in sorted(listing.sources)
+            )
             report = report._replace(references=references)
-        numbers = [reference.number for reference in references]
-        cited = {reference.number for reference in references if reference.is_cited}
+        numbers = {reference.number for reference in references}
+        cited = {reference.number for reference in references if reference.part == "cited"}
         # In titles, gaps and assumptions numbers in brackets are the user's words.
         cites = (
             block
             for block in report.blocks
             if block.kind != "heading" and not (block.is_exempt and block.kind == "item")
         )
-        used = [number for block in cites for number in markers(block.text)]
+        shown = [number for block in cites for number in markers(block.text)]
+        used = set(shown)
         to_cite = _checked_blocks(report.blocks, listing)
         bare = tuple(block.text for block in to_cite if not ends_in_marker(block.text))
         rows = [row for block in report.blocks if not block.is_exempt for row in rows_of(block)]
         bare_rows = tuple(row for row in rows if not markers(row))
-        unresolved = tuple(sorted(set(used) - set(numbers)))
-        misplaced = tuple(sorted(set(used) & (set(numbers) - cited)))
-        unused = tuple(sorted(cited - set(used)))
+        unresolved, unused = tuple(sorted(used - numbers)), tuple(sorted(cited - used))
+        misplaced = tuple(sorted(used & numbers - cited))
         is_numbered = report.is_numbered
         is_empty = all(block.kind == "rule" for block in report.blocks)
         sound = is_numbered and not (unresolved or misplaced or unused or report.malformed or is_empty)
@@ -156,10 +158,10 @@ class Verifier:
             paragraph_without_citation_count=len(bare),
             uncited_paragraphs=bare,
             uncited_rows=bare_rows,
-            markers=len(used),
+            markers=len(shown),
             unresolved_markers=unresolved,
             markers_of_uncited_sources=misplaced,
-            references=len(numbers),
+            references=len(references),
             references_are_numbered=is_numbered,
             malformed_references=report.malformed,
             unused_references=unused,

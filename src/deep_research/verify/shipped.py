@@ -6,9 +6,10 @@ granted: a line that cannot be read is named, not skipped.
 """
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -27,6 +28,7 @@ from deep_research.text.tables import find_tables
 from deep_research.value import json_of
 
 BlockKind = Literal["heading", "prose", "item", "table", "caption", "label", "rule"]
+ReferencePart = Literal["cited", "earlier", "additional"]
 
 _MARKER = re.compile(r"(?<![\\!A-Za-z0-9_])\[(\d{1,4})\]|(?<=[A-Za-z0-9_])\[(\d{1,4})\](?![A-Za-z0-9_])")
 _MARKERS_AT_END = re.compile(r"(?<!\\)(?:\[\d{1,4}\])+[\s.。!！?？)）\"”」]*$")
@@ -42,11 +44,10 @@ _NAMED: tuple[tuple[re.Pattern[str], BlockKind], ...] = ((_CAPTION, "caption"), 
 
 
 class Reference(NamedTuple):
-    """A line of the references; `is_earlier` if only the report before a follow-up cites it."""
+    """A line of the references: of those that the report cites, or only the one before a follow-up, or neither."""
 
     number: int
-    is_cited: bool
-    is_earlier: bool = False
+    part: ReferencePart
     text: str = ""
 
 
@@ -76,9 +77,9 @@ class ShippedReport(NamedTuple):
 
         Of those that an earlier report cites, the ones that are cited here again stand in a list of their own.
         """
-        cited = [one.number for one in self.references if one.is_cited]
-        earlier = [one.number for one in self.references if one.is_earlier]
-        others = [one.number for one in self.references if not (one.is_cited or one.is_earlier)]
+        cited, earlier, others = (
+            [one.number for one in self.references if one.part == part] for part in get_args(ReferencePart)
+        )
         in_order = cited == sorted(cited) and earlier == sorted(earlier)
         return in_order and [*sorted(cited + earlier), *others] == list(range(1, len(self.references) + 1))
 
@@ -87,12 +88,15 @@ def read_report(text: str) -> ShippedReport:
     """Take a report apart; headings are recognised in every language we write."""
     exempt = headings_of("gaps", "about", "knowledge", "notice")
     places = dict.fromkeys(headings_of("references", "pictures"), "references") | dict.fromkeys(exempt, "exempt")
-    parts = {title: key for key in ("cited", "earlier", "additional") for title in headings_of(f"{key}_sources")}
+    parts: dict[str, ReferencePart] = {
+        title: key for key in get_args(ReferencePart) for title in headings_of(f"{key}_sources")
+    }
     unlisted = headings_of("unlisted")
     blocks: list[Block] = []
     listed: list[Reference] = []
     malformed: list[str] = []
-    place, part = "body", "cited"
+    place = "body"
+    part: ReferencePart = "cited"
     is_unlisted = after_assumptions = False
     for found in blocks_of(text):
         kind, block = _kind(found), found.marked
@@ -107,7 +111,7 @@ def read_report(text: str) -> ShippedReport:
         if place == "references":
             for line in block.split("\n") if kind == "prose" else ():
                 if match := _REFERENCE.fullmatch(line):
-                    listed.append(Reference(int(match[1]), part == "cited", part == "earlier", line))
+                    listed.append(Reference(int(match[1]), part, line))
                 elif line.startswith("["):
                     malformed.append(line)
             continue
@@ -272,13 +276,13 @@ def read_listing(paragraphs_path: Path) -> Listing:
     broken: list[str] = []
     paragraphs = _read_lines(paragraphs_path, ShippedParagraph, broken)
     evidence = _read_lines(paragraphs_path.with_name("evidence.jsonl"), ShippedEvidence, broken)
-    edition = _read_edition(paragraphs_path.with_name("edition.json"), broken)
+    edition = _read(paragraphs_path.with_name("edition.json"), _edition_of, None, broken)
     if edition is None and any(each.lead is not None for each in paragraphs):
         broken.append("edition.json")
     return Listing(
         paragraphs=tuple(paragraphs),
         evidence={piece.id: piece for piece in evidence},
-        sources=_read_sources(paragraphs_path.with_name("citations.json"), broken),
+        sources=_read(paragraphs_path.with_name("citations.json"), _sources_of, {}, broken),
         edition=edition,
         is_missing=not paragraphs_path.is_file(),
         broken=tuple(dict.fromkeys(broken)),
@@ -286,12 +290,13 @@ def read_listing(paragraphs_path: Path) -> Listing:
 
 
 _Record = TypeVar("_Record", bound=BaseModel)
+_Content = TypeVar("_Content")
 
 
 def _read_lines(path: Path, record: type[_Record], broken: list[str]) -> list[_Record]:
     found = []
     # Not `splitlines`: JSON leaves line separators of other kinds inside strings as they are.
-    for number, line in enumerate(_read_text(path, broken).split("\n"), start=1):
+    for number, line in enumerate(_read(path, str, "", broken).split("\n"), start=1):
         if line.strip():
             try:
                 found.append(record.model_validate_json(line))
@@ -300,37 +305,25 @@ def _read_lines(path: Path, record: type[_Record], broken: list[str]) -> list[_R
     return found
 
 
-def _read_sources(path: Path, broken: list[str]) -> dict[int, ShippedSource]:
-    text = _read_text(path, broken)
-    if not text.strip():
-        return {}
-    try:
-        listed: Any = json_of(text)
-        return {int(number): ShippedSource.model_validate(source) for number, source in listed.items()}
-    except (ValueError, AttributeError):
-        broken.append(path.name)
-        return {}
+def _sources_of(text: str) -> dict[int, ShippedSource]:
+    listed: Any = json_of(text)
+    return {int(number): ShippedSource.model_validate(source) for number, source in listed.items()}
 
 
-def _read_edition(path: Path, broken: list[str]) -> Edition | None:
-    text = _read_text(path, broken)
-    if not text:
-        return None
-    try:
-        edition = Edition.from_json(json_of(text))
-        for id_ in (id_ for each in edition.report.paragraphs for id_ in each.cite_ids):
-            edition.number_of(id_)
-    except (ValueError, LookupError):
-        broken.append(path.name)
-        return None
+def _edition_of(text: str) -> Edition:
+    edition = Edition.from_json(json_of(text))
+    for id_ in (id_ for each in edition.report.paragraphs for id_ in each.cite_ids):
+        edition.number_of(id_)
     return edition
 
 
-def _read_text(path: Path, broken: list[str]) -> str:
+def _read(path: Path, parse: Callable[[str], _Content], empty: _Content, broken: list[str]) -> _Content:
+    """Return what a file holds, or what an empty one would; one that is there and cannot be read is named."""
     try:
-        return path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
+        return parse(text) if text.strip() else empty
     except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError):
+        return empty
+    except (OSError, ValueError, LookupError, AttributeError):
         broken.append(path.name)
-        return ""
+        return empty

@@ -3,20 +3,18 @@
 It only ever refuses; a sentence that passes here is as undecided as before.
 """
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
 from deep_research.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence, Verdict
 from deep_research.text.number_words import spelled_numbers
+from deep_research.text.quantities import digits_in
 from deep_research.verify.localized import in_english_form
 from deep_research.verify.names import unknown_name
 from deep_research.verify.nearest import Source, nearest
 from deep_research.verify.objection import Claim, is_told_day, objection_against
-from deep_research.verify.particulars import dates_of
-
-_DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
+from deep_research.verify.particulars import dates_of, days_in
 
 
 def veto(
@@ -79,22 +77,17 @@ def veto_row(
     Its labels are the writer's own words, and may hold the unit of the figures below. A row `is_own` if it concludes.
     """
     texts = [*(passage.quote for passage in passages), *titles, asked]
-    held = {_number(match[0]) for text in texts for match in _DIGITS.finditer(text)}
-    held |= {number for text in texts for number in spelled_numbers(text)}
-    days = [date.iso for text in texts for date in dates_of(text)]
+    held = {number for text in texts for number in (*digits_in(text).values(), *spelled_numbers(text))}
+    days = days_in(texts)
     for _, written in cells:
         bare = value = in_english_form(written, language, texts)
         for date in dates_of(value):
             if not is_told_day(date.iso, days, is_own=is_own):
                 return Verdict(kind="not_found", reason=f"date: {date.raw}")
             bare = bare.replace(date.raw, " ")
-        for match in _DIGITS.finditer(bare):
-            if _number(match[0]) not in held:
-                return Verdict(kind="not_found", reason=f"number: {match[0]}")
+        for digits, number in digits_in(bare).items():
+            if number not in held:
+                return Verdict(kind="not_found", reason=f"number: {digits}")
         if name := unknown_name(value, " ".join(texts)):
             return Verdict(kind="not_found", reason=f"name: {name}")
     return None
-
-
-def _number(digits: str) -> float:
-    return float(digits.replace(",", ""))
