@@ -2,16 +2,13 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import cast
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Receive, Scope, Send
 
-from deep_research.mcp_server.server import Context, ResearchServer
+from deep_research.mcp_server.server import ResearchServer
 from deep_research.server.dependencies import identity_of, links_of
-from deep_research.service.identity import Identity
-from deep_research.service.report_text import Links
 from deep_research.service.service import ResearchService
 
 router = APIRouter(tags=["mcp"])
@@ -24,8 +21,12 @@ async def serving_mcp(app: FastAPI, service: ResearchService) -> AsyncIterator[N
     No request depends on an earlier one, so that a client goes on after the server was started again. Host and Origin
     have been checked by then.
     """
-    protocol = ResearchServer(service, who_calls=_who_calls, links_of=_links_of).protocol()
-    app.state.mcp = StreamableHTTPSessionManager(protocol, stateless=True)
+    server = ResearchServer(
+        service,
+        who_calls=lambda context: identity_of(context.request),
+        links_of=lambda context: links_of(context.request),
+    )
+    app.state.mcp = StreamableHTTPSessionManager(server.protocol(), stateless=True)
     async with app.state.mcp.run():
         yield
 
@@ -46,15 +47,3 @@ class _ProtocolResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._manager.handle_request(scope, receive, send)
-
-
-def _who_calls(context: Context) -> Identity:
-    return identity_of(_request(context))
-
-
-def _links_of(context: Context) -> Links:
-    return links_of(_request(context))
-
-
-def _request(context: Context) -> Request:
-    return cast("Request", context.request)
