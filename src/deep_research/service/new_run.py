@@ -137,13 +137,8 @@ def request_for(
     usable = (None, "local", settings.strategy)
     if new.strategy not in usable and not searches_web(settings):
         raise UsageError().with_message("fault.documents_alone")
-    flags: dict[str, object] = {
-        name: value
-        for name in ("language", "length", "depth", "strategy", "clarify")
-        if (value := getattr(new, name)) is not None
-    }
+    flags: dict[str, object] = new.model_dump(include=set(Settings.model_fields), exclude_defaults=True)
     flags |= {f"budget_{kind}": limit for kind, limit in new.budget if limit is not None}
-    flags |= {"offline": True} if new.offline else {}
     if docs is not None or new.shared_documents is not None:
         folders = [docs, settings.docs if new.shared_documents else None]
         first, second, *_ = [*dict.fromkeys(filter(None, folders)), None, None]
@@ -151,7 +146,7 @@ def request_for(
     settings = settings.with_changes(**flags)
     if earlier is not None:
         settings = settings_to_follow(earlier.request, settings, flags)
-    own = {name: getattr(new, name) for name in ("context", "assume", "confirm_plan", "interactive", "add")}
-    own |= {name: getattr(new, name) for name in ("focus", "since", "until", "sites")}
+    # What is no setting says what is asked.
+    own = new.model_dump(include=ResearchRequest.model_fields.keys() - {*Settings.model_fields, "question", "budget"})
     own["follow"] = earlier.id if earlier is not None else ""
     return settings, request_from(settings, new.question).replace(**own)
