@@ -85,14 +85,11 @@ async def audit(
             fact = words(f"audit.{fault.fault}", detail=fault.detail or fault.source)
             show(f"{words('audit.line', line=fault.line)} {fact}\n  {fault.text}")
             if fault.passage:
-                show("  " + words("audit.passage", source=fault.source, passage=_shortened(fault.passage)))
+                line = " ".join(fault.passage.split())
+                shown = line if len(line) <= _SHOWN_CHARS else f"{line[: _SHOWN_CHARS - 1]}…"
+                show("  " + words("audit.passage", source=fault.source, passage=shown))
         counts = Counter(each.verdict for each in audited.audit.checked)
         show(words("audit.counts", **{kind: counts[kind] for kind in get_args(VerdictWord)}))
         for reason in audited.unread:
             tell(words("audit.unread", reason=reason))
     return EXIT_NOT_VERIFIED if faults else 0
-
-
-def _shortened(passage: str) -> str:
-    line = " ".join(passage.split())
-    return line if len(line) <= _SHOWN_CHARS else f"{line[: _SHOWN_CHARS - 1]}…"

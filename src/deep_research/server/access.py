@@ -79,8 +79,8 @@ class AccessMiddleware:
     async def _answer(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         connection = connection_of(scope, behind_proxy=self._settings.server_behind_proxy)
         if connection is None:
-            refused = problem_response(scope, HTTPStatus.BAD_REQUEST, "The request has no usable Host header.")
-            await refused(scope, receive, answer.send)
+            unusable = problem_response(scope, HTTPStatus.BAD_REQUEST, "The request has no usable Host header.")
+            await unusable(scope, receive, answer.send)
             return
         if refused := self._refusal(connection, scope):
             await refused(scope, receive, answer.send)

@@ -2,12 +2,13 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import cast
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Receive, Scope, Send
 
-from deep_research.mcp_server.server import ResearchServer
+from deep_research.mcp_server.server import Context, ResearchServer
 from deep_research.server.dependencies import identity_of, links_of
 from deep_research.service.service import ResearchService
 
@@ -23,8 +24,8 @@ async def serving_mcp(app: FastAPI, service: ResearchService) -> AsyncIterator[N
     """
     server = ResearchServer(
         service,
-        who_calls=lambda context: identity_of(context.request),
-        links_of=lambda context: links_of(context.request),
+        who_calls=lambda context: identity_of(_request(context)),
+        links_of=lambda context: links_of(_request(context)),
     )
     app.state.mcp = StreamableHTTPSessionManager(server.protocol(), stateless=True)
     async with app.state.mcp.run():
@@ -47,3 +48,7 @@ class _ProtocolResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._manager.handle_request(scope, receive, send)
+
+
+def _request(context: Context) -> Request:
+    return cast("Request", context.request)

@@ -18,7 +18,7 @@ from deep_research.request import (
 )
 from deep_research.settings import Settings
 from deep_research.store.port import RunRow
-from deep_research.wiring.search import NO_ENGINES
+from deep_research.wiring.search import searches_web
 
 MAX_QUESTION_CHARS = 10_000
 MAX_CONTEXT_CHARS = 100_000
@@ -116,11 +116,6 @@ class NewRun(BaseModel):
         if self.since and self.until and self.since > self.until:
             raise ValueError("since is after until")
         return self
-
-
-def searches_web(settings: Settings) -> bool:
-    """Return whether runs here may ask sources of the web; not offline, nor where documents alone are searched."""
-    return not (settings.offline or settings.strategy == "local" or settings.engines == NO_ENGINES)
 
 
 def request_for(
