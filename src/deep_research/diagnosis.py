@@ -78,6 +78,8 @@ async def diagnose(settings: Settings, words: Words) -> list[Line]:
     """Return what works and what does not, each with its fix; no secret stands in it."""
     modules = (("pdf", "pypdfium2"), ("docx", "docx"), ("html", "trafilatura"))
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    is_drawing, about_sandbox = await sandbox_state(settings, words)
+    chromium = shutil.which("chromium")
     lines: list[Line] = [
         (OK, "python", words("doctor.python", version=version, system=sys.platform)),
         _home(settings, words),
@@ -87,8 +89,8 @@ async def diagnose(settings: Settings, words: Words) -> list[Line]:
         *_models(settings, words),
         *_sources(settings, words),
         *(_module(name, module, words) for name, module in modules),
-        await _sandbox(settings, words),
-        _chromium(words),
+        (OK if is_drawing else OFF, "sandbox", about_sandbox),
+        (OK, "chromium", chromium) if chromium else (OFF, "chromium", words("doctor.chromium_gone")),
     ]
     return [(state, name, masked(detail)) for state, name, detail in lines]
 
@@ -211,13 +213,3 @@ def _module(name: str, module: str, words: Words) -> Line:
     if find_spec(module) is None:
         return MISSING, name, words("doctor.module_gone", module=module)
     return OK, name, words("doctor.module", module=module)
-
-
-async def _sandbox(settings: Settings, words: Words) -> Line:
-    is_usable, about = await sandbox_state(settings, words)
-    return (OK if is_usable else OFF), "sandbox", about
-
-
-def _chromium(words: Words) -> Line:
-    found = shutil.which("chromium")
-    return (OK, "chromium", found) if found else (OFF, "chromium", words("doctor.chromium_gone"))

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.events import RunStatus
-from deep_research.messages import report_language, words_in
-from deep_research.messages.language import LANGUAGES, language_name, language_tag
-from deep_research.messages.words import placeholders
+from deep_research.messages.language import LANGUAGES, language_name, language_tag, report_language
+from deep_research.messages.words import placeholders, words_in
 from deep_research.request import BUDGET_KINDS, Language
 from deep_research.text.folding import simplified_table, to_simplified
 

@@ -1,6 +1,5 @@
 """Commands that check a report: one of ours with its files, or any with its sources."""
 
-import asyncio
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, get_args
@@ -22,7 +21,7 @@ EXIT_NOT_VERIFIED = 3
 _SHOWN_CHARS = 300
 
 
-def verify(
+async def verify(
     target: Annotated[str, Argument(metavar="RUN|FILE|BUNDLE", help="A run, its report.md, or a bundle.zip.")],
     digest: Annotated[str | None, Option(metavar="HEX", help="The digest that a bundle must have.")] = None,
     as_json: Json = False,
@@ -40,11 +39,11 @@ def verify(
     elif digest:
         raise UsageError("Only a bundle has a digest.")
     elif path.is_file():
-        recheck = asyncio.run(runs.recheck_file(path))
+        recheck = await runs.recheck_file(path)
     elif path.suffix or len(path.parts) > 1:
         raise UsageError(f"There is no file {target}.")
     else:
-        recheck = asyncio.run(runs.recheck_run(target))
+        recheck = await runs.recheck_run(target)
     if as_json:
         show_json(passed=recheck.passed, **found, **recheck.to_json())
     else:
@@ -68,7 +67,7 @@ def _lines(recheck: Recheck, found: dict[str, object]) -> list[str]:
     return lines
 
 
-def audit(
+async def audit(
     file: Annotated[Path, Argument(metavar="FILE", help="A Markdown report with numbered references.")],
     sources: Annotated[
         Path | None, Option(metavar="FOLDER", help="Its sources; without it, the pages it refers to are fetched.")
@@ -76,7 +75,7 @@ def audit(
     as_json: Json = False,
 ) -> int:
     """Check any report against its sources, print what is wrong, and return the exit code."""
-    audited = asyncio.run(audit_file(file, sources))
+    audited = await audit_file(file, sources)
     faults = audited.audit.faults
     if as_json:
         show_json(passed=not faults, unread=list(audited.unread), **audited.audit.to_json())
@@ -86,14 +85,11 @@ def audit(
             fact = words(f"audit.{fault.fault}", detail=fault.detail or fault.source)
             show(f"{words('audit.line', line=fault.line)} {fact}\n  {fault.text}")
             if fault.passage:
-                show("  " + words("audit.passage", source=fault.source, passage=_shortened(fault.passage)))
+                line = " ".join(fault.passage.split())
+                shown = line if len(line) <= _SHOWN_CHARS else f"{line[: _SHOWN_CHARS - 1]}…"
+                show("  " + words("audit.passage", source=fault.source, passage=shown))
         counts = Counter(each.verdict for each in audited.audit.checked)
         show(words("audit.counts", **{kind: counts[kind] for kind in get_args(VerdictWord)}))
         for reason in audited.unread:
             tell(words("audit.unread", reason=reason))
     return EXIT_NOT_VERIFIED if faults else 0
-
-
-def _shortened(passage: str) -> str:
-    line = " ".join(passage.split())
-    return line if len(line) <= _SHOWN_CHARS else f"{line[: _SHOWN_CHARS - 1]}…"

@@ -1,6 +1,5 @@
 """Commands on the folders of documents: read them ahead of a run, see what was read, search, show, forget."""
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +17,7 @@ from deep_research.errors import CannotWrite, InputError, SourceError, UsageErro
 from deep_research.messages.words import words_in
 from deep_research.readers import place_of, read
 from deep_research.readers.port import Reading
-from deep_research.runs import with_store
+from deep_research.runs import opened_store
 from deep_research.settings import Settings, load_settings
 from deep_research.sources.document import Document
 from deep_research.store.store import Store
@@ -31,9 +30,9 @@ corpus = typer.Typer()
 
 
 @corpus.command("add")
-def add_folder(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
+async def add_folder(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
     """Read a folder into the index, so that the first run over it starts at once."""
-    survey = asyncio.run(_refreshed(folder, load_settings(), is_quiet=quiet))
+    survey = await _refreshed(folder, load_settings(), is_quiet=quiet)
     if as_json:
         show_json(survey=survey.to_json())
     else:
@@ -89,7 +88,7 @@ def remove_folder(folder: Folder) -> None:
 
 
 @corpus.command("search")
-def search_corpus(
+async def search_corpus(
     query: Annotated[str, Argument(help="What to look for.")],
     docs: Docs = None,
     limit: Annotated[int, Option(min=1, help="Most passages to show.")] = 10,
@@ -98,19 +97,16 @@ def search_corpus(
     """Find passages in a folder of documents."""
     settings = load_settings(docs=docs)
     folder = _folder(settings)
-
-    async def find() -> list[PassageHit]:
-        try:
-            await _refreshed(folder, settings, is_quiet=True)
-        except CannotWrite as exc:
-            tell(f"{exc} It is searched as it stands.")
-        opened = corpus_of(folder, settings)
-        try:
-            return await opened.search(query, limit=limit)
-        finally:
-            await opened.close()
-
-    hits = [(hit, _place(folder, hit, settings)) for hit in asyncio.run(find())]
+    try:
+        await _refreshed(folder, settings, is_quiet=True)
+    except CannotWrite as exc:
+        tell(f"{exc} It is searched as it stands.")
+    opened = corpus_of(folder, settings)
+    try:
+        found = await opened.search(query, limit=limit)
+    finally:
+        await opened.close()
+    hits = [(hit, _place(folder, hit, settings)) for hit in found]
     if as_json:
         show_json(passages=[hit.to_json() | {"place": place} for hit, place in hits])
         return
@@ -123,7 +119,7 @@ def search_corpus(
 
 
 @corpus.command("show")
-def show_document(
+async def show_document(
     address: Annotated[str, Argument(metavar="FILE", help="Path of the file in its folder.")],
     docs: Docs = None,
     run: Annotated[
@@ -135,7 +131,8 @@ def show_document(
     settings = load_settings(docs=docs)
     shown: Document | Reading
     if run:
-        shown = asyncio.run(with_store(lambda store, _: _stored(address, run, store)))
+        async with opened_store() as (store, _):
+            shown = await _stored(address, run, store)
     else:
         shown = _as_read(address, _folder(settings), settings)
     if as_json:

@@ -1,6 +1,5 @@
 """`db migrate`, `db check` and `db copy`: the database of runs, accounts and schedules."""
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
@@ -17,13 +16,13 @@ db = typer.Typer()
 
 
 @db.command()
-def migrate() -> None:
+async def migrate() -> None:
     """Bring the database up to date, and say what that changed; runs stay as they are."""
     from deep_research.service.database_check import migrate_database, schema_numbers
 
     settings = load_settings()
     before = schema_numbers(settings)
-    asyncio.run(migrate_database(settings))
+    await migrate_database(settings)
     for part, number in schema_numbers(settings).items():
         name = part.rpartition(".")[2]
         is_changed = number != before[part]
@@ -33,11 +32,11 @@ def migrate() -> None:
 
 
 @db.command()
-def check(full: Annotated[bool, Option("--full", help="Read every journal, document and blob.")] = False) -> int:
+async def check(full: Annotated[bool, Option("--full", help="Read every journal, document and blob.")] = False) -> int:
     """Say whether the database can be reached and written, what it holds, and whether it is sound."""
     from deep_research.service.database_check import check_database
 
-    state = asyncio.run(check_database(load_settings(), is_full=full))
+    state = await check_database(load_settings(), is_full=full)
     show(f"{state.place} can be reached and written")
     show("schemas: " + ", ".join(f"{part.rpartition('.')[2]} {number}" for part, number in state.schemas.items()))
     size = state.size
@@ -53,7 +52,7 @@ def check(full: Annotated[bool, Option("--full", help="Read every journal, docum
 
 
 @db.command()
-def copy(
+async def copy(
     home: Annotated[Path | None, Option("--from", metavar="FOLDER", help="Home to copy; by default your own.")] = None,
 ) -> None:
     """Copy runs, accounts, schedules and uploaded documents of a home to the PostgreSQL of the settings."""
@@ -62,6 +61,6 @@ def copy(
     settings = load_settings()
     if settings.database_url is None:
         raise ConfigurationError("Set DEEP_RESEARCH_DATABASE_URL to the PostgreSQL that the files are copied to.")
-    for table, count in asyncio.run(copy_home(settings, home or settings.home)).items():
+    for table, count in (await copy_home(settings, home or settings.home)).items():
         show(f"{table:<22} {count:>9}")
     show("All rows are in the database. The files are left as they were.")

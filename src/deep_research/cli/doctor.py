@@ -1,7 +1,5 @@
 """`config show` and `doctor`: what is set and from where, what works here, what is missing and how to mend it."""
 
-import asyncio
-
 import typer
 
 from deep_research.cli.options import Json
@@ -32,9 +30,9 @@ def show_config(as_json: Json = False) -> None:
         show(f"{name:<28} {entry.value!s:<32} {entry.source}")
 
 
-def doctor() -> int:
+async def doctor() -> int:
     """Print what works and what does not; return 0 if research can run."""
-    lines = asyncio.run(diagnose(load_settings(), words_in("en")))
+    lines = await diagnose(load_settings(), words_in("en"))
     for state, name, detail in lines:
         show(f"{state:<8} {name:<12} {detail}")
     return 0 if all(state != MISSING for state, name, _ in lines if name in _NEEDED) else 1

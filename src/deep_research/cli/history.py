@@ -3,9 +3,9 @@
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -13,12 +13,8 @@ from typer import Argument, Option
 from deep_research.cli.options import Events, Json, Quiet, RunId, Verbose
 from deep_research.cli.printing import show, show_json, show_report, tell, write_report
 from deep_research.errors import UsageError
-from deep_research.events import RunEvent
-from deep_research.runs import cancel_run, delete_run, list_runs, read_report, read_run, with_store
-from deep_research.settings import Settings
-from deep_research.store.port import JournalRow, RunRow
-from deep_research.store.store import Store
-from deep_research.value import JsonObject
+from deep_research.runs import cancel_run, delete_run, list_runs, opened_store, read_report, read_run
+from deep_research.store.port import RunRow
 from deep_research.wiring.models import unpriced_in
 
 _QUESTION_WIDTH = 60
@@ -26,14 +22,14 @@ runs = typer.Typer()
 
 
 @runs.command("list")
-def print_runs(
+async def print_runs(
     limit: Annotated[int, Option(min=1, help="Most runs to show.")] = 20,
     status: Annotated[str | None, Option(help="Only runs with this status.")] = None,
     as_json: Json = False,
 ) -> None:
     """List the newest runs."""
     # What is no status is refused below.
-    rows = asyncio.run(list_runs(limit=limit + 1, status=status))  # type: ignore[arg-type]
+    rows = await list_runs(limit=limit + 1, status=status)  # type: ignore[arg-type]
     rows, is_cut = rows[:limit], len(rows) > limit
     if as_json:
         show_json(runs=[_summary(row) for row in rows])
@@ -50,25 +46,23 @@ def print_runs(
 
 
 @runs.command("show")
-def print_run(
+async def print_run(
     run: RunId,
     stats: Annotated[bool, Option("--stats", help="Show where its time and its calls went.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show one run: where it stands, what it cost, what it lost."""
     if stats:
-        _print_statistics(run, as_json=as_json)
+        await _print_statistics(run, as_json=as_json)
         return
     from deep_research.cli.run_page import page_of
     from deep_research.pipeline.folder import with_files
     from deep_research.pipeline.journal import spent_so_far
     from deep_research.pipeline.workflow import workflow_state
 
-    async def look(store: Store, settings: Settings) -> tuple[RunRow, list[RunEvent], list[JournalRow], Settings]:
+    async with opened_store() as (store, settings):
         row = await with_files(await store.get_run(run), store, settings.logs)
-        return row, await store.read_events(row.id), await store.list_calls(row.id), settings
-
-    row, events, calls, settings = asyncio.run(with_store(look))
+        events, calls = await store.read_events(row.id), await store.list_calls(row.id)
     spent = spent_so_far(calls)
     unpriced = unpriced_in(row, calls, settings)
     if not as_json:
@@ -88,16 +82,14 @@ def print_run(
     show_json(run=shown)
 
 
-def _print_statistics(run: str, *, as_json: bool) -> None:
+async def _print_statistics(run: str, *, as_json: bool) -> None:
     from deep_research.cli.run_stats import stats_page
     from deep_research.pipeline.statistics import statistics_for
 
-    async def look(store: Store, settings: Settings) -> tuple[RunRow, JsonObject, Sequence[str]]:
+    async with opened_store() as (store, settings):
         row = await store.get_run(run)
         unpriced = unpriced_in(row, await store.list_calls(row.id), settings)
-        return row, await statistics_for(row, store=store), unpriced
-
-    row, figures, unpriced = asyncio.run(with_store(look))
+        figures = await statistics_for(row, store=store)
     if as_json:
         show_json(run=_summary(row), statistics=figures, unpriced_models=list(unpriced))
     else:
@@ -105,13 +97,13 @@ def _print_statistics(run: str, *, as_json: bool) -> None:
 
 
 @runs.command("report")
-def print_report(
+async def print_report(
     run: RunId,
     output: Annotated[Path | None, Option("--output", "-o", help="Write the report to a file instead.")] = None,
     as_json: Json = False,
 ) -> None:
     """Print the report of a run that is done."""
-    result = asyncio.run(read_report(run))
+    result = await read_report(run)
     if as_json:
         show_json(**result.for_programs())
     elif output is None:
@@ -121,27 +113,27 @@ def print_report(
 
 
 @runs.command()
-def resume(
+async def resume(
     run: RunId, as_json: Json = False, events: Events = None, quiet: Quiet = False, verbose: Verbose = False
 ) -> int:
     """Go on with a run from where it stood; nothing that was paid for is done again."""
     from deep_research.cli.research import output_of, resume_run
 
-    return resume_run(run, output=output_of(as_json, events, quiet, verbose))
+    return await resume_run(run, output=output_of(as_json, events, quiet, verbose))
 
 
 @runs.command()
-def retry(
+async def retry(
     run: RunId, as_json: Json = False, events: Events = None, quiet: Quiet = False, verbose: Verbose = False
 ) -> int:
     """Do the failed steps of a run again; what succeeded is kept."""
     from deep_research.cli.research import output_of, resume_run
 
-    return resume_run(run, retry=True, output=output_of(as_json, events, quiet, verbose))
+    return await resume_run(run, retry=True, output=output_of(as_json, events, quiet, verbose))
 
 
 @runs.command()
-def answer(
+async def answer(
     run: RunId,
     text: Annotated[list[str], Argument(help="The answer.")],
     as_json: Json = False,
@@ -152,7 +144,7 @@ def answer(
     """Answer a waiting run and go on with it; "focus: costs; noise" changes what it looks at, also while it works."""
     from deep_research.cli.research import answer_run, output_of
 
-    return answer_run(run, " ".join(text), output=output_of(as_json, events, quiet, verbose))
+    return await answer_run(run, " ".join(text), output=output_of(as_json, events, quiet, verbose))
 
 
 @runs.command()
@@ -165,36 +157,34 @@ def plan(
     events: Events = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
-) -> int:
+) -> Coroutine[Any, Any, int | None]:
     """Print the plan of a run as YAML, or submit an edited one for which it waits."""
     if file is None:
-        _print_plan(run)
-        return 0
-    from deep_research.cli.research import output_of, submit_plan
+        return _print_plan(run)
+    from deep_research.cli.research import output_of, read_text, submit_plan
 
-    return submit_plan(run, file, output=output_of(as_json, events, quiet, verbose))
+    # Read here, as Ctrl-C would not end a reading in a loop.
+    text = read_text(file)
+    return submit_plan(run, file, text, output=output_of(as_json, events, quiet, verbose))
 
 
-def _print_plan(run: str) -> None:
+async def _print_plan(run: str) -> None:
     """Print the plan that waits for approval, or the one that is followed, as text to edit."""
     from deep_research.pipeline.control import words_of
     from deep_research.pipeline.plan_text import plan_as_text, plan_of
 
-    async def look(store: Store, _: Settings) -> tuple[RunRow, list[RunEvent]]:
+    async with opened_store() as (store, _):
         row = await store.get_run(run)
-        return row, await store.read_events(row.id)
-
-    row, events = asyncio.run(with_store(look))
-    plan = plan_of(row, events)
+        plan = plan_of(row, await store.read_events(row.id))
     if plan is None:
         raise UsageError(f"Run {row.id} has no plan yet; it is {row.status}.")
     show(plan_as_text(plan, head=words_of(row)("plan.file_head", run=row.id[:8])), end="")
 
 
 @runs.command()
-def cancel(run: RunId) -> None:
+async def cancel(run: RunId) -> None:
     """Cancel a run; everything finished so far is kept."""
-    row = asyncio.run(cancel_run(run))
+    row = await cancel_run(run)
     if row.status == "cancelled":
         tell(f"Run {row.id} was cancelled; everything finished so far is kept.")
     elif row.cancel_requested:

@@ -2,6 +2,7 @@
 
 import sys
 import traceback
+from collections.abc import Coroutine
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -173,7 +174,16 @@ for _name, (_, _about) in _COMMANDS.items():
     app.command(_name, cls=LazyCommand, help=_about)(lambda: None)
 
 
-@app.callback(invoke_without_command=True)
+def _finished(result: Any, **_: object) -> Any:
+    """Return what a command came to; one that waits for something has returned a coroutine, which is run here."""
+    if not isinstance(result, Coroutine):
+        return result
+    import asyncio
+
+    return asyncio.run(result)
+
+
+@app.callback(invoke_without_command=True, result_callback=_finished)
 def _top(
     version: Annotated[bool, Option("--version", help="Show the version.", is_eager=True)] = False,
 ) -> None:

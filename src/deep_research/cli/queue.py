@@ -1,6 +1,5 @@
 """`queue …`: what the operator of servers and workers sees of runs that wait, and may do about them."""
 
-import asyncio
 from typing import Annotated
 
 import typer
@@ -9,23 +8,19 @@ from typer import Argument, Option
 from deep_research.cli.options import Json
 from deep_research.cli.printing import show, show_json, tell
 from deep_research.errors import WrongState
-from deep_research.runs import with_store
+from deep_research.runs import opened_store
 from deep_research.service.identity import Identity
-from deep_research.service.run_queue import QueueFigures, read_figures
-from deep_research.settings import Settings, load_settings
-from deep_research.store.store import Store
+from deep_research.service.run_queue import read_figures
+from deep_research.settings import load_settings
 
 queue = typer.Typer()
 
 
 @queue.command("status")
-def show_status(as_json: Json = False) -> None:
+async def show_status(as_json: Json = False) -> None:
     """Show how many runs wait and are worked on, and for how long."""
-
-    async def read(store: Store, settings: Settings) -> QueueFigures:
-        return await read_figures(store, lease_s=settings.lease_s)
-
-    figures = asyncio.run(with_store(read))
+    async with opened_store() as (store, settings):
+        figures = await read_figures(store, lease_s=settings.lease_s)
     if as_json:
         show_json(queue=figures.to_json())
         return
@@ -39,21 +34,18 @@ def show_status(as_json: Json = False) -> None:
 
 
 @queue.command()
-def drain(off: Annotated[bool, Option("--off", help="Let them take up runs again.")] = False) -> None:
+async def drain(off: Annotated[bool, Option("--off", help="Let them take up runs again.")] = False) -> None:
     """Have all servers and workers take up nothing new; runs under way go on, new ones wait."""
-    asyncio.run(with_store(lambda store, _: store.set_draining(not off)))
+    async with opened_store() as (store, _):
+        await store.set_draining(not off)
     tell("Runs are taken up again." if off else "Nothing new is taken up from now on; runs under way go on.")
 
 
 @queue.command()
-def retry(
+async def retry(
     runs: Annotated[list[str], Argument(metavar="RUN...", help="Ids of runs, or their first characters.")],
 ) -> None:
     """Have runs of a server that failed or were given up tried again."""
-    asyncio.run(_retry(runs))
-
-
-async def _retry(runs: list[str]) -> None:
     from deep_research.service.service import ResearchService
 
     service = ResearchService(load_settings(), at_once=0)

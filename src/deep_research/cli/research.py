@@ -43,7 +43,7 @@ from deep_research.runner import (
     split_options,
     update_request,
 )
-from deep_research.runs import read_run, with_store
+from deep_research.runs import opened_store, read_run
 from deep_research.settings import Settings, load_settings
 from deep_research.store.port import RunRow
 from deep_research.value import Json, JsonObject
@@ -107,7 +107,7 @@ def ask_question(typed: Sequence[str], *, options: Mapping[str, Any], output: Ou
 
     with in_words_of(words):
         request = request_from(settings, text).replace(interactive=is_terminal(), **fields)
-        return _stay(processor, begin(), output=output)
+        return asyncio.run(_stay(processor, begin(), output=output))
 
 
 def _given_documents(paths: Sequence[Path] | None) -> Path | None:
@@ -119,10 +119,11 @@ def _given_documents(paths: Sequence[Path] | None) -> Path | None:
 
 def _given_context(context: str | None) -> str:
     """Return what was talked about before the question: as given, or from the file named after @."""
-    return _read_text(context[1:]) if context and context.startswith("@") else context or ""
+    return read_text(context[1:]) if context and context.startswith("@") else context or ""
 
 
-def _read_text(path: str) -> str:
+def read_text(path: str) -> str:
+    """Return the text of a file, or what comes in where it is named -."""
     try:
         return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8-sig")
     except OSError as exc:
@@ -143,38 +144,37 @@ def _tell_what_is_used(settings: Settings, request: ResearchRequest, words: Word
         tell(words("shell.hosted_model", host=", ".join(hosts)))
 
 
-def resume_run(run: str, *, retry: bool = False, output: Output) -> int:
+async def resume_run(run: str, *, retry: bool = False, output: Output) -> int:
     """Go on with a run, with the parts it began with."""
     # Who tries again wants to know how things are now, not how they were.
-    processor, row = _of(run, **({"cache": False} if retry else {}))
-    return _stay(processor, _answered(processor, row, None), retry=retry, output=output)
+    processor, row = await _of(run, **({"cache": False} if retry else {}))
+    return await _stay(processor, _answered(processor, row, None), retry=retry, output=output)
 
 
-def update_run(run: str, *, output: Output) -> int:
+async def update_run(run: str, *, output: Output) -> int:
     """Start a run that brings another one up to date, and stay with it."""
     settings = load_settings()
-    row, request = asyncio.run(update_request(run, settings))
+    row, request = await update_request(run, settings)
     words = words_of(row)
     with in_words_of(words):
         processor = _processor(settings_of(request, settings), row.wiring, words)
-        return _stay(processor, processor.runtime.create(request), output=output)
+        return await _stay(processor, processor.runtime.create(request), output=output)
 
 
-def answer_run(run: str, answer: str, *, output: Output) -> int:
+async def answer_run(run: str, answer: str, *, output: Output) -> int:
     """Answer a waiting run and go on with it, or give one that works other focuses."""
-    processor, row = _of(run)
+    processor, row = await _of(run)
     if row.status != "waiting" and (correction := correction_in(answer)) and correction.focus:
-        focus = correction.focus
-        asyncio.run(with_store(lambda store, _: change_focus(store, row, focus)))
+        async with opened_store() as (store, _):
+            await change_focus(store, row, correction.focus)
         tell(words_of(row)("shell.refocused"))
         return 0
-    return _stay(processor, _answered(processor, row, answer), output=output)
+    return await _stay(processor, _answered(processor, row, answer), output=output)
 
 
-def submit_plan(run: str, file: str, *, output: Output) -> int:
-    """Give a waiting run its edited plan and go on; what cannot be used is explained, and the run waits on."""
-    text = _read_text(file)
-    processor, row = _of(run)
+async def submit_plan(run: str, file: str, text: str, *, output: Output) -> int:
+    """Give a waiting run its edited plan, the text of a file, and go on; of one that cannot be used is told why."""
+    processor, row = await _of(run)
     if (row.pending or {}).get("kind") != "plan-approval":
         raise UsageError(
             f"Run {row.id} does not wait for approval of its plan (it is {row.status}); "
@@ -185,7 +185,7 @@ def submit_plan(run: str, file: str, *, output: Output) -> int:
         plan_from_text(text, plan, words_of(row))
     except InputError as exc:
         raise InputError(f"{file}: {exc}") from exc
-    return _stay(processor, _answered(processor, row, text), output=output)
+    return await _stay(processor, _answered(processor, row, text), output=output)
 
 
 async def _answered(processor: DeepResearchProcessor, row: RunRow, answer: str | None) -> RunRow:
@@ -201,16 +201,18 @@ def _processor(settings: Settings, wiring: str, words: Words) -> DeepResearchPro
     return processor
 
 
-def _of(run: str, **changes: object) -> tuple[DeepResearchProcessor, RunRow]:
-    row = asyncio.run(read_run(run))
+async def _of(run: str, **changes: object) -> tuple[DeepResearchProcessor, RunRow]:
+    row = await read_run(run)
     words = words_of(row)
     with in_words_of(words):
         own = settings_of(row.request, load_settings()).with_changes(**changes)
         return _processor(own, row.wiring, words), row
 
 
-def _stay(processor: DeepResearchProcessor, begun: Awaitable[RunRow], *, retry: bool = False, output: Output) -> int:
-    async def drive() -> int:
+async def _stay(
+    processor: DeepResearchProcessor, begun: Awaitable[RunRow], *, retry: bool = False, output: Output
+) -> int:
+    try:
         row = await begun
         words = words_of(row)
         is_quiet = output.is_quiet or output.events == "-"
@@ -234,14 +236,8 @@ def _stay(processor: DeepResearchProcessor, begun: Awaitable[RunRow], *, retry: 
                 raise RunInterrupted(f"{words('shell.interrupted', run=row.id[:8])} {hint}") from stop
         with in_words_of(words):
             return await _print_outcome(processor, row, words, output)
-
-    async def drive_and_close() -> int:
-        try:
-            return await drive()
-        finally:
-            await processor.adapters.close()
-
-    return asyncio.run(drive_and_close())
+    finally:
+        await processor.adapters.close()
 
 
 async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, words: Words, output: Output) -> int:

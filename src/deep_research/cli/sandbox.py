@@ -1,7 +1,5 @@
 """`sandbox check` and `sandbox build-image`: whether chart code can be run here, and the image for Docker."""
 
-import asyncio
-
 import typer
 
 from deep_research.cli.printing import show, tell
@@ -15,17 +13,17 @@ sandbox = typer.Typer()
 
 
 @sandbox.command("check")
-def check_sandbox() -> int:
+async def check_sandbox() -> int:
     """Start the sandbox, try to get out of it, draw in it, and say how that went."""
-    is_usable, about = asyncio.run(sandbox_state(load_settings(), words_in("en")))
+    is_usable, about = await sandbox_state(load_settings(), words_in("en"))
     (show if is_usable else tell)(about)
     return 0 if is_usable else EXIT_NONE
 
 
 @sandbox.command("build-image")
-def build_image() -> None:
+async def build_image() -> None:
     """Build the image that Docker runs chart code in."""
     image = load_settings().sandbox_image
     tell(f"Building {image}; this takes some minutes …")
-    asyncio.run(Docker(image).build())
+    await Docker(image).build()
     show(f"{image} is ready. Try it with: deep-research sandbox check")

@@ -1,9 +1,9 @@
 """`schedule …`: questions that are researched again and again. A running `deep-research serve` carries them out."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 from pydantic import ValidationError
@@ -17,14 +17,13 @@ from deep_research.service.identity import LOCAL
 from deep_research.service.schedules import NewSchedule, Schedule, ScheduleChange, Schedules
 from deep_research.settings import load_settings
 
-T = TypeVar("T")
 ScheduleId = Annotated[str, Argument(metavar="SCHEDULE", help="Id of the schedule, or its first characters.")]
 _BY_WHOM = "A running `deep-research serve` carries it out."
 schedule = typer.Typer()
 
 
 @schedule.command()
-def add(
+async def add(
     question: Annotated[str, Argument(metavar="QUESTION", help="What you want to know.")],
     every: Annotated[str, Option(metavar="TIME", help="How often: 12h, 7d, 2w.")],
     mode: Annotated[str, Option(metavar="MODE", help="update: the last report; ask: anew.")] = "update",
@@ -44,7 +43,8 @@ def add(
         problem = exc.errors(include_input=False, include_url=False)[0]
         fits = problem["msg"].removeprefix("Value error, ")
         raise UsageError(f"The value of {problem['loc'][0]} does not fit: {fits[0].lower()}{fits[1:]}.") from None
-    made = _with(lambda schedules: schedules.add(new, LOCAL))
+    async with _opened() as schedules:
+        made = await schedules.add(new, LOCAL)
     if as_json:
         show_json(schedule=made.to_json())
         return
@@ -53,9 +53,10 @@ def add(
 
 
 @schedule.command("list")
-def list_schedules(as_json: Json = False) -> None:
+async def list_schedules(as_json: Json = False) -> None:
     """List schedules, the newest first."""
-    schedules = _with(lambda schedules: schedules.list(LOCAL))
+    async with _opened() as opened:
+        schedules = await opened.list(LOCAL)
     if as_json:
         show_json(schedules=[each.to_json() for each in schedules])
         return
@@ -68,9 +69,10 @@ def list_schedules(as_json: Json = False) -> None:
 
 
 @schedule.command("show")
-def show_schedule(id_: ScheduleId, as_json: Json = False) -> None:
+async def show_schedule(id_: ScheduleId, as_json: Json = False) -> None:
     """Show a schedule and its last notifications."""
-    each = _with(lambda schedules: schedules.get(id_, LOCAL))
+    async with _opened() as schedules:
+        each = await schedules.get(id_, LOCAL)
     if as_json:
         show_json(schedule=each.to_json())
         return
@@ -95,43 +97,45 @@ def show_schedule(id_: ScheduleId, as_json: Json = False) -> None:
 
 
 @schedule.command()
-def pause(id_: ScheduleId) -> None:
+async def pause(id_: ScheduleId) -> None:
     """Let a schedule rest."""
-    each = _with(lambda schedules: schedules.change(id_, ScheduleChange(is_paused=True), LOCAL))
+    async with _opened() as schedules:
+        each = await schedules.change(id_, ScheduleChange(is_paused=True), LOCAL)
     tell(f"Schedule {each.id[:8]} rests.")
 
 
 @schedule.command()
-def resume(id_: ScheduleId) -> None:
+async def resume(id_: ScheduleId) -> None:
     """Let a schedule go on."""
-    each = _with(lambda schedules: schedules.change(id_, ScheduleChange(is_paused=False), LOCAL))
+    async with _opened() as schedules:
+        each = await schedules.change(id_, ScheduleChange(is_paused=False), LOCAL)
     tell(f"Schedule {each.id[:8]}: {_next(each)}. {_BY_WHOM}")
 
 
 @schedule.command()
-def remove(id_: ScheduleId) -> None:
+async def remove(id_: ScheduleId) -> None:
     """Delete a schedule; its runs stay."""
-    _with(lambda schedules: schedules.remove(id_, LOCAL))
+    async with _opened() as schedules:
+        await schedules.remove(id_, LOCAL)
     tell("The schedule is removed; its runs stay.")
 
 
 @schedule.command()
-def run_now(id_: ScheduleId) -> None:
+async def run_now(id_: ScheduleId) -> None:
     """Have a schedule due now."""
-    each = _with(lambda schedules: schedules.run_now(id_, LOCAL))
+    async with _opened() as schedules:
+        each = await schedules.run_now(id_, LOCAL)
     tell(f"Schedule {each.id[:8]} is due now. {_BY_WHOM}")
 
 
-def _with(work: Callable[[Schedules], Awaitable[T]]) -> T:
-    async def do() -> T:
-        settings = load_settings()
-        database = open_server_database(settings)
-        try:
-            return await work(Schedules(settings, database))
-        finally:
-            await database.close()
-
-    return asyncio.run(do())
+@asynccontextmanager
+async def _opened() -> AsyncIterator[Schedules]:
+    settings = load_settings()
+    database = open_server_database(settings)
+    try:
+        yield Schedules(settings, database)
+    finally:
+        await database.close()
 
 
 def _next(schedule: Schedule) -> str:

@@ -1,6 +1,5 @@
 """`sources list` and `sources test`: where can be searched, what each source needs, and whether it answers."""
 
-import asyncio
 import time
 from typing import Annotated
 
@@ -62,7 +61,7 @@ def _entry(spec: EngineSpec, settings: Settings, *, is_used: bool) -> JsonObject
 
 
 @sources.command("test")
-def try_source(
+async def try_source(
     name: Annotated[str, Argument(metavar="NAME", help="Name of the source, as the list shows it.")],
     query: Annotated[str, Option("--query", "-q", metavar="TEXT", help="What to search for.")] = "heat pump",
     as_json: Json = False,
@@ -78,7 +77,13 @@ def try_source(
     if problem := problem_of(spec, settings):
         raise UsageError(problem)
     begun = time.monotonic()
-    hits, failure = asyncio.run(_ask(spec, settings, query))
+    engine, hits, failure = open_engine(spec, settings), list[Hit](), ""
+    try:
+        hits = await engine.search(SearchQuery(query=query), limit=settings.max_results)
+    except CallFailed as exc:
+        failure = masked(str(exc))
+    finally:
+        await engine.close()
     seconds = round(time.monotonic() - begun, 2)
     if as_json:
         show_json(source=spec.name, seconds=seconds, hits=[hit.to_json() for hit in hits], problem=failure)
@@ -89,13 +94,3 @@ def try_source(
         for hit in hits[:_SHOWN_HITS]:
             show(f"- {hit.title}\n  {hit.address}")
     return EXIT_SILENT if failure else 0
-
-
-async def _ask(spec: EngineSpec, settings: Settings, query: str) -> tuple[list[Hit], str]:
-    engine = open_engine(spec, settings)
-    try:
-        return await engine.search(SearchQuery(query=query), limit=settings.max_results), ""
-    except CallFailed as failure:
-        return [], masked(str(failure))
-    finally:
-        await engine.close()

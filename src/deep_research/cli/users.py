@@ -3,9 +3,10 @@
 import asyncio
 import getpass
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer import Argument, Option
@@ -16,19 +17,17 @@ from deep_research.errors import UsageError
 from deep_research.events import UNFINISHED
 from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import cancel_run
-from deep_research.runs import with_store
+from deep_research.runs import opened_store
 from deep_research.service.audit_log import AuditLog
 from deep_research.service.database import open_server_database
 from deep_research.service.durations import duration_of
 from deep_research.service.identity import LOCAL_USER, SCOPES, Scope
 from deep_research.settings import Settings, load_settings
 from deep_research.store.port import RunChoice
-from deep_research.store.store import Store
 
 if TYPE_CHECKING:
     from deep_research.service.accounts import Accounts
 
-T = TypeVar("T")
 _MAX_RUNS = 10_000
 UserName = Annotated[str, Argument(metavar="NAME", help="Name of the user.")]
 RunsAtOnce = Annotated[int | None, Option(min=-1, help="Most unfinished runs at a time.")]
@@ -53,75 +52,72 @@ def add_user(
     """Add a user; the password is asked for, or read from standard input."""
     from deep_research.service.accounts import Limits
 
+    limits = Limits.model_validate(_limits(locals()))
     password = _new_password()
 
-    async def add(accounts: "Accounts", settings: Settings) -> None:
+    async def add() -> None:
         before = LOCAL_USER if take_over else ""
-        limits = Limits.model_validate(_limits(runs_at_once, runs_a_day, usd_a_month, queries_a_day))
-        account = await accounts.add(name, password, is_admin=admin, limits=limits, take_over=before)
-        if take_over:
-            await with_store(lambda store, _: store.give_runs(before=LOCAL_USER, after=account.id), settings)
+        async with _opened() as (accounts, settings):
+            account = await accounts.add(name, password, is_admin=admin, limits=limits, take_over=before)
+            if take_over:
+                async with opened_store(settings) as (store, _):
+                    await store.give_runs(before=LOCAL_USER, after=account.id)
 
-    _with_accounts(add)
+    asyncio.run(add())
     tell(f"Added {name}. The server now asks everybody to sign in, also one that is running.")
 
 
 @users.command("list")
-def list_users(as_json: Json = False) -> None:
+async def list_users(as_json: Json = False) -> None:
     """List users with their limits and tokens."""
-
-    async def read(accounts: "Accounts", _: Settings) -> None:
+    async with _opened() as (accounts, _):
         known, tokens = await accounts.all(), await accounts.tokens()
-        if as_json:
-            show_json(users=[user.to_json() for user in known], tokens=[token.to_json() for token in tokens])
-            return
-        for user in known:
-            limits = [f"{name}={value:g}" for name, value in user.limits if value is not None]
-            show(" ".join([user.name, *(["(admin)"] if user.is_admin else []), *limits]))
-            for token in tokens:
-                if token.user == user.id:
-                    until = f"until {token.expires_at:%Y-%m-%d}" if token.expires_at else "for good"
-                    used = f"used {token.last_used_at:%Y-%m-%d %H:%M}" if token.last_used_at else "never used"
-                    show(f"  token {token.id} {token.name} ({', '.join(token.scopes)}; {until}; {used})")
-        if not known:
-            show("There are no users: whoever sits at this machine may do everything. deep-research users add NAME")
-
-    _with_accounts(read)
+    if as_json:
+        show_json(users=[user.to_json() for user in known], tokens=[token.to_json() for token in tokens])
+        return
+    for user in known:
+        limits = [f"{name}={value:g}" for name, value in user.limits if value is not None]
+        show(" ".join([user.name, *(["(admin)"] if user.is_admin else []), *limits]))
+        for token in tokens:
+            if token.user == user.id:
+                until = f"until {token.expires_at:%Y-%m-%d}" if token.expires_at else "for good"
+                used = f"used {token.last_used_at:%Y-%m-%d %H:%M}" if token.last_used_at else "never used"
+                show(f"  token {token.id} {token.name} ({', '.join(token.scopes)}; {until}; {used})")
+    if not known:
+        show("There are no users: whoever sits at this machine may do everything. deep-research users add NAME")
 
 
 @users.command("remove")
-def remove_user(name: UserName) -> None:
+async def remove_user(name: UserName) -> None:
     """Remove a user; their unfinished runs are cancelled."""
     # Reports and documents stay for whoever runs the machine.
-
-    async def remove(accounts: "Accounts", settings: Settings) -> int:
-        account = await accounts.remove(name)
-
-        async def cancel(store: Store, settings: Settings) -> int:
+    async with _opened() as (accounts, settings):
+        choice = RunChoice(user=(await accounts.remove(name)).id)
+        async with opened_store(settings) as (store, _):
             rows = [
                 row
                 for status in UNFINISHED
-                for row in await store.list_runs(limit=_MAX_RUNS, status=status, choice=RunChoice(user=account.id))
+                for row in await store.list_runs(limit=_MAX_RUNS, status=status, choice=choice)
             ]
             for row in rows:
                 await cancel_run(store, row, clock=SystemClock(), lease_s=settings.lease_s)
-            return len(rows)
-
-        return await with_store(cancel, settings)
-
-    cancelled = _with_accounts(remove)
-    tell(f"Removed {name}; {cancelled} unfinished runs are cancelled. deep-research runs list shows what stays.")
+    tell(f"Removed {name}; {len(rows)} unfinished runs are cancelled. deep-research runs list shows what stays.")
 
 
 @users.command("password")
 def change_password(name: UserName) -> None:
     """Give a user a new password, and sign them out everywhere."""
     password = _new_password()
-    _with_accounts(lambda accounts, _: accounts.set_password(name, password))
+
+    async def change() -> None:
+        async with _opened() as (accounts, _):
+            await accounts.set_password(name, password)
+
+    asyncio.run(change())
 
 
 @users.command("limits")
-def change_limits(
+async def change_limits(
     name: UserName,
     runs_at_once: RunsAtOnce = None,
     runs_a_day: RunsADay = None,
@@ -131,16 +127,14 @@ def change_limits(
     """Change what a user may use; -1 takes a limit away."""
     from deep_research.service.accounts import Limits
 
-    async def change(accounts: "Accounts", _: Settings) -> None:
+    given = _limits(locals())
+    async with _opened() as (accounts, _):
         kept = (await accounts.named(name)).limits.model_dump()
-        given = _limits(runs_at_once, runs_a_day, usd_a_month, queries_a_day)
         await accounts.set_limits(name, Limits.model_validate(kept | given))
-
-    _with_accounts(change)
 
 
 @users.command("token")
-def make_token(
+async def make_token(
     name: UserName,
     scopes: Annotated[
         str, Option(metavar="LIST", help="What it may do: read, research, documents, admin.")
@@ -156,48 +150,44 @@ def make_token(
         expires_in = duration_of(expires) if expires else None
     except ValueError as exc:
         raise UsageError(f"{expires!r} is no time: {exc}.") from None
-    token = _with_accounts(
-        lambda accounts, _: accounts.make_token(
-            name, scopes=cast("list[Scope]", given), label=label, expires_in=expires_in
-        )
-    )
-    show(token)
+    async with _opened() as (accounts, _):
+        show(await accounts.make_token(name, scopes=cast("list[Scope]", given), label=label, expires_in=expires_in))
     tell("Keep it: it is shown this once.")
 
 
 @users.command("revoke")
-def revoke_token(
+async def revoke_token(
     token: Annotated[str, Argument(metavar="TOKEN", help="Id of the token, as the list shows it.")],
 ) -> None:
     """Make a token worthless."""
-    _with_accounts(lambda accounts, _: accounts.revoke_token(token))
+    async with _opened() as (accounts, _):
+        await accounts.revoke_token(token)
 
 
 @users.command("log")
-def show_log(
+async def show_log(
     limit: Annotated[int, Option(min=1, help="How many entries.")] = 100,
     as_json: Json = False,
 ) -> None:
     """Show who did what on the server, the newest last."""
-
-    async def read(accounts: "Accounts", _: Settings) -> None:
+    async with _opened() as (accounts, _):
         names = {user.id: user.name for user in await accounts.all()} | {"": "-"}
         entries = await accounts.audit.entries(limit=limit)
-        if as_json:
-            show_json(entries=[entry.to_json() for entry in entries])
-            return
-        for entry in reversed(entries):
-            detail = " ".join(f"{name}={value}" for name, value in entry.detail.items())
-            who = names.get(entry.user, entry.user)
-            line = f"{entry.at:%Y-%m-%d %H:%M:%S} {who} {entry.address or '-'} {entry.action} {entry.subject} {detail}"
-            show(line.rstrip())
-
-    _with_accounts(read)
+    if as_json:
+        show_json(entries=[entry.to_json() for entry in entries])
+        return
+    for entry in reversed(entries):
+        detail = " ".join(f"{name}={value}" for name, value in entry.detail.items())
+        who = names.get(entry.user, entry.user)
+        line = f"{entry.at:%Y-%m-%d %H:%M:%S} {who} {entry.address or '-'} {entry.action} {entry.subject} {detail}"
+        show(line.rstrip())
 
 
-def _limits(at_once: int | None, a_day: int | None, usd: float | None, queries: int | None) -> dict[str, float | None]:
-    """Return the limits that were given; -1, which stands for none, is None."""
-    limits = {"runs_at_once": at_once, "runs_a_day": a_day, "usd_a_month": usd, "queries_a_day": queries}
+def _limits(given: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return the limits among what was given; -1, which stands for none, is None."""
+    from deep_research.service.accounts import Limits
+
+    limits = {limit: given[limit] for limit in Limits.model_fields}
     return {limit: None if value == -1 else value for limit, value in limits.items() if value is not None}
 
 
@@ -211,19 +201,17 @@ def _new_password() -> str:
     return password
 
 
-def _with_accounts(work: "Callable[[Accounts, Settings], Awaitable[T]]") -> T:
+@asynccontextmanager
+async def _opened() -> "AsyncIterator[tuple[Accounts, Settings]]":
     if not find_spec("argon2"):
         raise UsageError("Accounts need an extra: pip install 'deep-research[server]'")
     from deep_research.service.accounts import Accounts
 
-    async def open_and_close() -> T:
-        settings = load_settings()
-        database = open_server_database(settings)
-        accounts = Accounts(database, AuditLog(database))
-        try:
-            return await work(accounts, settings)
-        finally:
-            accounts.close()
-            await database.close()
-
-    return asyncio.run(open_and_close())
+    settings = load_settings()
+    database = open_server_database(settings)
+    accounts = Accounts(database, AuditLog(database))
+    try:
+        yield accounts, settings
+    finally:
+        accounts.close()
+        await database.close()

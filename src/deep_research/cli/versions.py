@@ -1,6 +1,5 @@
 """Commands on finished reports: replay one, bring it up to date, compare two of them, export one."""
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +17,7 @@ from deep_research.report.escaping import unescape
 from deep_research.verify.changes import compare_reports
 
 
-def update(
+async def update(
     run: RunId,
     output: Annotated[Path | None, Option("--output", "-o", help="Write the new report to a file instead.")] = None,
     as_json: Json = False,
@@ -29,17 +28,17 @@ def update(
     """Start a run that brings another one up to date, and stay with it."""
     from deep_research.cli.research import output_of, update_run
 
-    return update_run(run, output=output_of(as_json, events, quiet, verbose, output))
+    return await update_run(run, output=output_of(as_json, events, quiet, verbose, output))
 
 
-def replay(
+async def replay(
     run: RunId,
     output: Annotated[Path | None, Option("--output", "-o", metavar="FOLDER", help="Keep the files here.")] = None,
 ) -> int:
     """Replay a run and print whether it came out the same."""
     from deep_research import runner
 
-    replayed = asyncio.run(runner.replay_run(run, folder=output))
+    replayed = await runner.replay_run(run, folder=output)
     row, now = replayed.row, runner.code_version()
     if row.code_version != now:
         tell(f"Run {row.id[:8]} was made by version {row.code_version}; this is {now}, and may come to something else.")
@@ -57,14 +56,14 @@ def replay(
     return 0
 
 
-def diff(
+async def diff(
     run: RunId,
     other: Annotated[str, Argument(metavar="RUN", help="The run to compare it with.")],
     html: Annotated[Path | None, Option("--html", metavar="FILE", help="Write it as a page instead.")] = None,
     as_json: Json = False,
 ) -> None:
     """Compare the reports of two runs."""
-    before, after = (asyncio.run(runs.read_contents(each)).edition for each in (run, other))
+    before, after = [(await runs.read_contents(each)).edition for each in (run, other)]
     changes, words = compare_reports(before, after), words_in(after.language)
     if html is not None:
         write_bytes(html, changes_as_html(changes, words).encode())
@@ -75,7 +74,7 @@ def diff(
         show(unescape(changes_as_markdown(changes, words)), end="")
 
 
-def export(
+async def export(
     run: RunId,
     form: Annotated[
         str | None, Option("--format", "-f", help="Format of the file, if its ending does not say it: md, html, pdf …")
@@ -87,7 +86,7 @@ def export(
     if name is None:
         raise UsageError(f"Which format? Name one with --format, or a file with its ending: {', '.join(FORMATS)}.")
     check_format(name)
-    contents = asyncio.run(runs.read_contents(run, with_sources=FORMATS[name].needs_sources))
+    contents = await runs.read_contents(run, with_sources=FORMATS[name].needs_sources)
     target = output or Path(f"report-{contents.edition.run[:8]}.{FORMATS[name].ending or name}")
     write_bytes(target, exported(contents, name, target=target))
     tell(f"Wrote {target}")

@@ -55,6 +55,26 @@ _URI = re.compile(
     rf"{SCHEME}://(?:runs/(?P<run>[0-9a-f]+)/(?:report\.md|sources/(?P<document>[0-9a-f]+))"
     r"|documents/(?P<collection>\w+)/(?P<address>.+))"
 )
+_TEMPLATES = [
+    ResourceTemplate(
+        name="report",
+        uri_template=f"{SCHEME}://runs/{{run}}/report.md",
+        description="The report of a finished research.",
+        mime_type="text/markdown",
+    ),
+    ResourceTemplate(
+        name="source",
+        uri_template=f"{SCHEME}://runs/{{run}}/sources/{{document}}",
+        description="The text of a source of a report.",
+        mime_type="text/plain",
+    ),
+    ResourceTemplate(
+        name="document",
+        uri_template=f"{SCHEME}://documents/{{collection}}/{{name}}",
+        description="The text of a user's document.",
+        mime_type="text/plain",
+    ),
+]
 # The newest reports are listed; older ones are found by search.
 _LISTED = 50
 Context = ServerRequestContext[Any, Any]
@@ -136,17 +156,7 @@ class ResearchServer:
         )
 
     async def _list_templates(self, _: Context, __: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
-        templates = {
-            "report": (f"{SCHEME}://runs/{{run}}/report.md", "The report of a finished research.", "text/markdown"),
-            "source": (f"{SCHEME}://runs/{{run}}/sources/{{document}}", "The text of a source of a report.", None),
-            "document": (f"{SCHEME}://documents/{{collection}}/{{name}}", "The text of a user's document.", None),
-        }
-        return ListResourceTemplatesResult(
-            resource_templates=[
-                ResourceTemplate(name=name, uri_template=uri, description=about, mime_type=kind or "text/plain")
-                for name, (uri, about, kind) in templates.items()
-            ]
-        )
+        return ListResourceTemplatesResult(resource_templates=_TEMPLATES)
 
     async def _read_resource(self, context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         uri = str(params.uri)

@@ -72,42 +72,42 @@ class AccessMiddleware:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            await self._answer(scope, receive, _with_headers(send))
+            await self._answer(scope, receive, _Answer(send))
         else:
             await send({"type": "websocket.close", "code": 1008})
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         connection = connection_of(scope, behind_proxy=self._settings.server_behind_proxy)
         if connection is None:
-            await problem_response(scope, HTTPStatus.BAD_REQUEST, "The request has no usable Host header.")(
-                scope, receive, send
-            )
+            unusable = problem_response(scope, HTTPStatus.BAD_REQUEST, "The request has no usable Host header.")
+            await unusable(scope, receive, answer.send)
             return
         if refused := self._refusal(connection, scope):
-            await refused(scope, receive, send)
+            await refused(scope, receive, answer.send)
             return
         service: ResearchService = scope["app"].state.service
         find = _finder(service.accounts, connection, Headers(scope=scope))
         identity = await find()
         identity = identity and identity.replace(address=connection.address)
         if refused := await _refusal_for(service.accounts, connection, identity, scope):
-            await refused(scope, receive, send)
+            await refused(scope, receive, answer.send)
             return
         scope.setdefault("state", {}).update(connection=connection, identity=identity)
-        sent = _CheckedSend(send, find if identity is not None else None)
-        user = identity.user if identity is not None else connection.address
+        user = connection.address
+        if identity is not None:
+            user, answer.find = identity.user, find
         if self._under_way[user] >= MAX_AT_ONCE:
             detail = words_for(Request(scope))("fault.too_many_requests", count=MAX_AT_ONCE)
-            await problem_response(scope, HTTPStatus.TOO_MANY_REQUESTS, detail)(scope, receive, send)
+            await problem_response(scope, HTTPStatus.TOO_MANY_REQUESTS, detail)(scope, receive, answer.send)
             return
         self._under_way[user] += 1
         try:
-            await self._app(scope, receive, sent.send)
+            await self._app(scope, receive, answer.send)
         except _NoLongerAllowed:
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            await answer.send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             self._under_way[user] -= 1
-        await _record(service.audit, scope, sent.status, identity)
+        await _record(service.audit, scope, answer.status, identity)
 
     def _refusal(self, connection: Connection, scope: Scope) -> Response | None:
         """Return why a request is answered for nobody, whoever asks."""
@@ -219,31 +219,27 @@ async def _record(audit: AuditLog, scope: Scope, status: int, identity: Identity
         await audit.record(identity, *done)
 
 
-class _CheckedSend:
-    """Passes an answer on, keeps its status, and ends a stream whose reader has lost the right to it."""
+class _Answer:
+    """Passes an answer on with what each carries, keeps its status, and ends a stream whose reader has lost the right.
 
-    def __init__(self, send: Send, find: FindIdentity | None) -> None:
+    `find` finds out again who reads; where nobody is known, nothing is looked up.
+    """
+
+    def __init__(self, send: Send) -> None:
         self.status = 0
-        self._send, self._find = send, find
+        self.find: FindIdentity | None = None
+        self._send = send
         self._looked_at = time.monotonic()
 
     async def send(self, message: Message) -> None:
         """Pass a part of the answer on."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-        elif message.get("more_body") and self._find and time.monotonic() - self._looked_at > _LOOK_AGAIN_S:
-            self._looked_at = time.monotonic()
-            if await self._find() is None:
-                raise _NoLongerAllowed
-        await self._send(message)
-
-
-def _with_headers(send: Send) -> Send:
-    async def send_all(message: Message) -> None:
-        if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in _HEADERS.items():
                 headers.setdefault(name, value)
-        await send(message)
-
-    return send_all
+        elif message.get("more_body") and self.find and time.monotonic() - self._looked_at > _LOOK_AGAIN_S:
+            self._looked_at = time.monotonic()
+            if await self.find() is None:
+                raise _NoLongerAllowed
+        await self._send(message)

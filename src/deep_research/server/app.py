@@ -25,6 +25,7 @@ from deep_research.server.api.openapi import describe
 from deep_research.server.body_limit import BodyLimitMiddleware
 from deep_research.server.metrics import Metrics, MetricsMiddleware
 from deep_research.server.openai import chat, responses
+from deep_research.server.openai.conversation import Conversations
 from deep_research.server.page import routes as page
 from deep_research.server.page import static_files
 from deep_research.server.page.report import draw_report
@@ -45,6 +46,7 @@ def create_app(settings: Settings, *, at_once: int | None = None) -> FastAPI:
     async def serving(app: FastAPI) -> AsyncIterator[None]:
         async with ResearchService(settings, at_once=at_once) as service:
             app.state.service = service
+            app.state.conversations = Conversations(service)
             app.state.drawn_reports = RecentRuns(partial(draw_report, service))
             metrics.follow(service.worker)
             async with mcp.serving_mcp(app, service):

@@ -11,7 +11,7 @@ from deep_research.server.page.language import words_for
 from deep_research.server.problems import problem_response
 
 # More than the longest question with the longest conversation before it, however it is spelled in JSON.
-MAX_BYTES = 2_000_000
+_MAX_BYTES = 2_000_000
 # For a body of that size; the head of a request has a limit of its own (server/listening.py).
 _BODY_S = 60.0
 _UPLOADS = re.compile(r"/api/collections/[^/]+/files/?")
@@ -20,9 +20,8 @@ _UPLOADS = re.compile(r"/api/collections/[^/]+/files/?")
 class BodyLimitMiddleware:
     """Refuses a request whose body is longer than any that is meant."""
 
-    def __init__(self, app: ASGIApp, limit: int = MAX_BYTES) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._limit = limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -30,12 +29,12 @@ class BodyLimitMiddleware:
             await self._app(scope, receive, send)
             return
         request = Request(scope)
-        detail = words_for(request)("fault.body_too_large", limit=self._limit)
+        detail = words_for(request)("fault.body_too_large", limit=_MAX_BYTES)
         length = request.headers.get("content-length", "")
-        if length.isdecimal() and int(length) > self._limit:
+        if length.isdecimal() and int(length) > _MAX_BYTES:
             await problem_response(scope, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)(scope, receive, send)
             return
-        left = self._limit
+        left = _MAX_BYTES
         until: float | None = None
         is_whole = False
 

@@ -10,11 +10,6 @@ from deep_research.service.report_text import Links
 from deep_research.service.service import ResearchService
 
 
-def service_of(request: Request) -> ResearchService:
-    """Return the service of the application."""
-    return cast("ResearchService", request.app.state.service)
-
-
 def identity_of(request: Request) -> Identity:
     """Return who asks; `access.py` has found out."""
     return cast("Identity", request.state.identity)
@@ -28,7 +23,7 @@ def links_of(request: Request) -> Links:
 
 # FastAPI would run dependencies that are no coroutines in a thread each.
 async def _service(request: Request) -> ResearchService:
-    return service_of(request)
+    return cast("ResearchService", request.app.state.service)
 
 
 async def _identity(request: Request) -> Identity:

@@ -10,8 +10,6 @@ from starlette.types import Receive, Scope, Send
 
 from deep_research.mcp_server.server import Context, ResearchServer
 from deep_research.server.dependencies import identity_of, links_of
-from deep_research.service.identity import Identity
-from deep_research.service.report_text import Links
 from deep_research.service.service import ResearchService
 
 router = APIRouter(tags=["mcp"])
@@ -24,8 +22,12 @@ async def serving_mcp(app: FastAPI, service: ResearchService) -> AsyncIterator[N
     No request depends on an earlier one, so that a client goes on after the server was started again. Host and Origin
     have been checked by then.
     """
-    protocol = ResearchServer(service, who_calls=_who_calls, links_of=_links_of).protocol()
-    app.state.mcp = StreamableHTTPSessionManager(protocol, stateless=True)
+    server = ResearchServer(
+        service,
+        who_calls=lambda context: identity_of(_request(context)),
+        links_of=lambda context: links_of(_request(context)),
+    )
+    app.state.mcp = StreamableHTTPSessionManager(server.protocol(), stateless=True)
     async with app.state.mcp.run():
         yield
 
@@ -46,14 +48,6 @@ class _ProtocolResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._manager.handle_request(scope, receive, send)
-
-
-def _who_calls(context: Context) -> Identity:
-    return identity_of(_request(context))
-
-
-def _links_of(context: Context) -> Links:
-    return links_of(_request(context))
 
 
 def _request(context: Context) -> Request:

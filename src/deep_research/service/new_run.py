@@ -18,7 +18,7 @@ from deep_research.request import (
 )
 from deep_research.settings import Settings
 from deep_research.store.port import RunRow
-from deep_research.wiring.search import NO_ENGINES
+from deep_research.wiring.search import searches_web
 
 MAX_QUESTION_CHARS = 10_000
 MAX_CONTEXT_CHARS = 100_000
@@ -118,11 +118,6 @@ class NewRun(BaseModel):
         return self
 
 
-def searches_web(settings: Settings) -> bool:
-    """Return whether runs here may ask sources of the web; not offline, nor where documents alone are searched."""
-    return not (settings.offline or settings.strategy == "local" or settings.engines == NO_ENGINES)
-
-
 def request_for(
     new: NewRun, settings: Settings, *, docs: Path | None = None, earlier: RunRow | None = None
 ) -> tuple[Settings, ResearchRequest]:
@@ -137,13 +132,8 @@ def request_for(
     usable = (None, "local", settings.strategy)
     if new.strategy not in usable and not searches_web(settings):
         raise UsageError().with_message("fault.documents_alone")
-    flags: dict[str, object] = {
-        name: value
-        for name in ("language", "length", "depth", "strategy", "clarify")
-        if (value := getattr(new, name)) is not None
-    }
+    flags: dict[str, object] = new.model_dump(include=set(Settings.model_fields), exclude_defaults=True)
     flags |= {f"budget_{kind}": limit for kind, limit in new.budget if limit is not None}
-    flags |= {"offline": True} if new.offline else {}
     if docs is not None or new.shared_documents is not None:
         folders = [docs, settings.docs if new.shared_documents else None]
         first, second, *_ = [*dict.fromkeys(filter(None, folders)), None, None]
@@ -151,7 +141,7 @@ def request_for(
     settings = settings.with_changes(**flags)
     if earlier is not None:
         settings = settings_to_follow(earlier.request, settings, flags)
-    own = {name: getattr(new, name) for name in ("context", "assume", "confirm_plan", "interactive", "add")}
-    own |= {name: getattr(new, name) for name in ("focus", "since", "until", "sites")}
+    # What is no setting says what is asked.
+    own = new.model_dump(include=ResearchRequest.model_fields.keys() - {*Settings.model_fields, "question", "budget"})
     own["follow"] = earlier.id if earlier is not None else ""
     return settings, request_from(settings, new.question).replace(**own)

@@ -267,7 +267,7 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
 
     def research_depth(self) -> Depth:
         """Return how far a run goes: as `depth` says, but for the numbers that are set by themselves."""
-        return Depth(**{name: getattr(self, name) for name in Depth.model_fields})
+        return Depth.model_validate(self, from_attributes=True)
 
     def budget(self) -> Budget:
         """Return what a run may cost."""
@@ -275,7 +275,7 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
 
     def search_config(self) -> SearchEngineConfig:
         """Return how searches are spread."""
-        return SearchEngineConfig(**{name: getattr(self, name) for name in SearchEngineConfig.model_fields})
+        return SearchEngineConfig.model_validate(self, from_attributes=True)
 
 
 def variable_of(field: str) -> str:

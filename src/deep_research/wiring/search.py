@@ -52,12 +52,17 @@ def known_engines(settings: Settings) -> dict[str, EngineSpec]:
     return {spec.name: spec for spec in (*chain, *others, *servers)}
 
 
+def searches_web(settings: Settings) -> bool:
+    """Return whether runs may ask sources of the web; not offline, nor where own documents or none are wanted."""
+    return not (settings.offline or settings.strategy == "local" or settings.engines == NO_ENGINES)
+
+
 def chosen_engines(settings: Settings) -> tuple[str, ...]:
-    """Return the sources of the web that a run asks; none offline, or where only own documents or none are wanted.
+    """Return the sources of the web that a run asks, if it may.
 
     One that was named and lacks something is an error; of the others, those that lack something are left out.
     """
-    if settings.offline or settings.strategy == "local" or settings.engines == NO_ENGINES:
+    if not searches_web(settings):
         return ()
     specs = known_engines(settings)
     if settings.engines:

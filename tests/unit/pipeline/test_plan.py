@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.errors import InputError
-from deep_research.messages import words_in
+from deep_research.messages.words import words_in
 from deep_research.pipeline.approval import Correction, answered_plan, correction_in, is_asked
 from deep_research.pipeline.plan_text import plan_as_text, plan_from_text
 from deep_research.pipeline.stages.plan import by_own_focus

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.messages import report_language
+from deep_research.messages.language import report_language
 from deep_research.reasoning.rules.question.clarifier import (
     START_CONFIDENCE,
     START_FOCUSES,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep_research.messages import report_language
+from deep_research.messages.language import report_language
 from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.rules.question.material import topic_of
 from deep_research.reasoning.values import Assessment, Exchange, Held, Inquiry

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from deep_research.errors import ConfigurationError
-from deep_research.messages import report_language, words_in
+from deep_research.messages.language import report_language
+from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.rules.question.intake_rules import (
     ASKED_KINDS,

@@ -12,8 +12,8 @@ from deep_research.server.dependencies import Service, Who, links_of
 from deep_research.server.openai.conversation import Asked
 from deep_research.server.openai.errors import OpenAIRoute, Refused, guarded
 from deep_research.server.openai.requests import MODELS, ChatBody, unknown_model
-from deep_research.server.openai.stream import PING, conversations_of, streamed
-from deep_research.server.openai.turns import Reply, TurnReader, Usage
+from deep_research.server.openai.stream import PING, streamed
+from deep_research.server.openai.turns import Reply, Turn, TurnReader, Usage, cited
 
 router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAIRoute)
 # Models are as old as the interface.
@@ -43,7 +43,7 @@ def _model(name: str) -> dict[str, Any]:
 async def complete_chat(body: ChatBody, request: Request, service: Service, who: Who) -> Response:
     """Research the question of a chat; a question that comes back is answered by the chat's next message."""
     asked = Asked(body.conversation(), body.model, body.deep_research or {})
-    turn = await conversations_of(request).turn_of(asked, who)
+    turn: Turn = await request.app.state.conversations.turn_of(asked, who)
     row = await service.get(turn.run, who)
     reader = TurnReader(service, turn, who, links_of(request))
     head = {
@@ -105,18 +105,7 @@ def _require_text(reply: Reply) -> None:
 
 
 def _annotations(reply: Reply) -> list[dict[str, Any]]:
-    return [
-        {
-            "type": "url_citation",
-            "url_citation": {
-                "start_index": citation.start,
-                "end_index": citation.end,
-                "url": citation.url,
-                "title": citation.title,
-            },
-        }
-        for citation in reply.citations
-    ]
+    return [{"type": "url_citation", "url_citation": cited(citation)} for citation in reply.citations]
 
 
 def _usage(usage: Usage) -> dict[str, Any]:

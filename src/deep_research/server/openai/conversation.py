@@ -12,7 +12,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import NamedTuple
 
 from deep_research.errors import UnknownRun
 from deep_research.events import ENDED
@@ -34,11 +33,8 @@ _NO_OPTIONS = ("question", "context", "depth")
 _MAX_REMEMBERED = 1_000
 
 
-class _Mark(NamedTuple):
-    """A run that an earlier answer names; `number` is that of its question, None where it was a report."""
-
-    run: str
-    number: int | None
+# A run that an earlier answer names, and the number of its question, None where it was a report.
+_Mark = tuple[str, int | None]
 
 
 @dataclass(frozen=True)
@@ -71,7 +67,7 @@ class Conversations:
         *earlier, last = spoken
         row, number = await self._earlier(asked.previous, earlier, who)
         if row is None:
-            return await self._begun(self._new_run(asked, last.text, earlier), who)
+            return await self._begun(asked, last.text, earlier, who)
         questions = await questions_of(self.service, row)
         number = len(questions) if number is None else number
         if number < len(questions):
@@ -84,20 +80,21 @@ class Conversations:
                 code="response_in_progress",
             )
         if row.status != "done":
-            return await self._begun(self._new_run(asked, last.text, earlier), who)
+            return await self._begun(asked, last.text, earlier, who)
         # What the assistant said is in the report that is followed.
         said = [message for message in earlier if message.role == "user"]
-        return await self._begun(self._new_run(asked, last.text, said, follow=row.id), who)
+        return await self._begun(asked, last.text, said, who, follow=row.id)
 
     async def _earlier(
         self, previous: Turn | None, earlier: Sequence[Message], who: Identity
     ) -> tuple[RunRow | None, int | None]:
         """Return the run that is gone on with, and the number of its turn, None for its last."""
-        mark = _Mark(previous.run, previous.number) if previous else _mark_of(earlier)
+        mark = previous or _mark_of(earlier)
         if mark is None:
             return None, None
+        run, number = mark
         try:
-            return await self.service.get(mark.run, who), mark.number
+            return await self.service.get(run, who), number
         except UnknownRun:
             if previous is None:
                 return None, None
@@ -115,13 +112,13 @@ class Conversations:
         elif given != chosen(text, options_of(question)):
             raise Refused(f"This question of run {row.id} was answered otherwise before: ask anew.", code="answered")
 
-    def _new_run(self, asked: Asked, question: str, said: Sequence[Message], follow: str | None = None) -> NewRun:
+    async def _begun(
+        self, asked: Asked, question: str, said: Sequence[Message], who: Identity, *, follow: str | None = None
+    ) -> Turn:
         context = "\n\n".join(message.text.strip() for message in said)[-MAX_CONTEXT_CHARS:]
         options = {name: value for name, value in asked.options.items() if name not in _NO_OPTIONS}
         given = {"question": question, "context": context, "depth": MODELS[asked.model]}
-        return NewRun.model_validate({"follow": follow} | options | given)
-
-    async def _begun(self, new: NewRun, who: Identity) -> Turn:
+        new = NewRun.model_validate({"follow": follow} | options | given)
         named = json.dumps([who.user, new.model_dump(mode="json")], sort_keys=True)
         key = hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()
         async with self._lock:
@@ -145,5 +142,5 @@ def _mark_of(earlier: Sequence[Message]) -> _Mark | None:
     said = next((message.text for message in reversed(earlier) if message.role == "assistant"), "")
     for line in reversed([line for line in said.splitlines() if line.strip()][-_MARKED_LINES:]):
         if found := _MARK.search(line):
-            return _Mark(found[1] or found[3], int(found[2]) - 1 if found[2] else None)
+            return found[1] or found[3], int(found[2]) - 1 if found[2] else None
     return None

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from deep_research.server.openai.turns import Reply, Usage
+from deep_research.server.openai.turns import Reply, Usage, cited
 from deep_research.service.progress_lines import Line
 
 Event = dict[str, Any]
@@ -100,16 +100,7 @@ class ResponseWriter:
         yield self._event("response.content_part.added", **place, part=_part("", []))
         for piece in reply.text.splitlines(keepends=True):
             yield self._event("response.output_text.delta", **place, delta=piece, logprobs=[])
-        annotations = [
-            {
-                "type": "url_citation",
-                "start_index": citation.start,
-                "end_index": citation.end,
-                "url": citation.url,
-                "title": citation.title,
-            }
-            for citation in reply.citations
-        ]
+        annotations = [{"type": "url_citation", **cited(citation)} for citation in reply.citations]
         for at, annotation in enumerate(annotations):
             more = {"annotation_index": at, "annotation": annotation}
             yield self._event("response.output_text.annotation.added", **place, **more)

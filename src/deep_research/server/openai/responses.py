@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
@@ -16,11 +16,10 @@ from deep_research.server.openai.conversation import Asked
 from deep_research.server.openai.errors import OpenAIRoute, Refused, guarded
 from deep_research.server.openai.requests import MODELS, ResponsesBody
 from deep_research.server.openai.response_events import Event, ResponseWriter
-from deep_research.server.openai.stream import PING, conversations_of, streamed
+from deep_research.server.openai.stream import PING, streamed
 from deep_research.server.openai.turns import Turn, TurnReader, questions_of, turn_named
 from deep_research.service.identity import Identity
 from deep_research.service.service import ResearchService
-from deep_research.settings import Settings
 from deep_research.store.port import RunRow
 
 router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAIRoute)
@@ -37,7 +36,7 @@ async def create_response(body: ResponsesBody, request: Request, service: Servic
         if previous is None:
             raise _unknown(body.previous_response_id, code="previous_response_not_found")
     asked = Asked(messages, body.model, body.deep_research or {}, previous)
-    turn = await conversations_of(request).turn_of(asked, who)
+    turn: Turn = await request.app.state.conversations.turn_of(asked, who)
     echoed = {
         "background": bool(body.background),
         "instructions": body.instructions,
@@ -47,7 +46,7 @@ async def create_response(body: ResponsesBody, request: Request, service: Servic
     row = await service.get(turn.run, who)
     writer = ResponseWriter(f"{_PREFIX}{turn.name}", row.created_at, body.model, echoed)
     if body.background and not body.stream:
-        return JSONResponse(writer.response("queued" if row.status == "created" else "in_progress"))
+        return _under_way(writer, row)
     events = _events(TurnReader(service, turn, who, links_of(request)), writer)
     if body.stream:
         return _streamed(events)
@@ -64,27 +63,23 @@ async def read_response(
     starting_after: Annotated[int, Query(ge=0)] = -1,
 ) -> Response:
     """Read a response again, or follow it from the event after a number; one that is under way says so."""
-    turn, row = await _found(response, service, who)
-    writer = _writer(turn, row, service.settings)
-    events = _events(TurnReader(service, turn, who, links_of(request)), writer)
+    known = await _known(response, request, service, who)
     if stream:
-        return _streamed(events, after=starting_after)
-    if not await _is_over(turn, row, service):
-        return JSONResponse(writer.response("queued" if row.status == "created" else "in_progress"))
-    return JSONResponse(await _last_response(events))
+        return _streamed(known.events, after=starting_after)
+    if not known.is_over:
+        return _under_way(known.writer, known.row)
+    return JSONResponse(await _last_response(known.events))
 
 
 @router.post("/responses/{response}/cancel", response_model=None)
 async def cancel_response(response: str, request: Request, service: Service, who: Who) -> Response:
     """Cancel the research; one that is over is left as it is."""
-    turn, row = await _found(response, service, who)
-    if not await _is_over(turn, row, service):
-        row = await service.cancel(row.id, who)
-    writer = _writer(turn, row, service.settings)
+    known = await _known(response, request, service, who)
+    row = known.row if known.is_over else await service.cancel(known.row.id, who)
     if row.status != "cancelled" and row.cancel_requested:
         # The process that works on it stops within moments.
-        return JSONResponse(writer.response("cancelled"))
-    return JSONResponse(await _last_response(_events(TurnReader(service, turn, who, links_of(request)), writer)))
+        return JSONResponse(known.writer.response("cancelled"))
+    return JSONResponse(await _last_response(known.events))
 
 
 @router.api_route("/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"], include_in_schema=False)
@@ -138,7 +133,16 @@ async def _last_response(events: AsyncIterator[Event | None]) -> Event:
     return response
 
 
-async def _found(response: str, service: ResearchService, who: Identity) -> tuple[Turn, RunRow]:
+class _Known(NamedTuple):
+    """A response that was begun before: its run, whether its turn is over, and its events, which are made again."""
+
+    row: RunRow
+    is_over: bool
+    writer: ResponseWriter
+    events: AsyncIterator[Event | None]
+
+
+async def _known(response: str, request: Request, service: ResearchService, who: Identity) -> _Known:
     turn = turn_named(response.removeprefix(_PREFIX))
     if turn is None:
         raise _unknown(response)
@@ -146,20 +150,19 @@ async def _found(response: str, service: ResearchService, who: Identity) -> tupl
         row = await service.get(turn.run, who)
     except UnknownRun:
         raise _unknown(response) from None
-    if turn.number > len(await questions_of(service, row)):
+    questions = len(await questions_of(service, row))
+    if turn.number > questions:
         raise _unknown(response)
-    return turn, row
+    own = Depth.named(service.settings.depth)
+    named = (name for name, depth in MODELS.items() if depth and row.request.depth == Depth.named(depth) != own)
+    writer = ResponseWriter(f"{_PREFIX}{turn.name}", row.created_at, next(named, next(iter(MODELS))), {})
+    events = _events(TurnReader(service, turn, who, links_of(request)), writer)
+    return _Known(row, row.status in ENDED or turn.number < questions, writer, events)
 
 
 def _unknown(response: str, code: str = "not_found") -> Refused:
     return Refused(f"There is no response {response!r}.", status=HTTPStatus.NOT_FOUND, code=code)
 
 
-async def _is_over(turn: Turn, row: RunRow, service: ResearchService) -> bool:
-    return row.status in ENDED or turn.number < len(await questions_of(service, row))
-
-
-def _writer(turn: Turn, row: RunRow, settings: Settings) -> ResponseWriter:
-    own = Depth.named(settings.depth)
-    named = (name for name, depth in MODELS.items() if depth and row.request.depth == Depth.named(depth) != own)
-    return ResponseWriter(f"{_PREFIX}{turn.name}", row.created_at, next(named, next(iter(MODELS))), {})
+def _under_way(writer: ResponseWriter, row: RunRow) -> Response:
+    return JSONResponse(writer.response("queued" if row.status == "created" else "in_progress"))

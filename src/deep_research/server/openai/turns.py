@@ -2,9 +2,9 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from typing import Literal, NamedTuple
@@ -63,6 +63,16 @@ class Reply(NamedTuple):
     error: str = ""
 
 
+def cited(citation: Citation) -> dict[str, str | int]:
+    """Return a citation as OpenAI's clients read it."""
+    return {
+        "start_index": citation.start,
+        "end_index": citation.end,
+        "url": citation.url,
+        "title": citation.title,
+    }
+
+
 class Question(NamedTuple):
     """A question that a run asked; `scope` is what its answer is kept under."""
 
@@ -80,7 +90,7 @@ class TurnReader:
     links: Links
     _begun: datetime | None = None
     _last: RunEvent | None = None
-    _question: Question | None = field(default=None)
+    _question: Question | None = None
 
     async def lines(self) -> AsyncIterator[Line | None]:
         """Yield what the events of the turn say until it ends, and None where nothing was told for a while."""
@@ -97,7 +107,8 @@ class TurnReader:
                         yield None
                     continue
                 if asked == self.turn.number:
-                    self._note(item)
+                    self._last = item
+                    self._question = _question(item) or self._question
                     told_at = clock()
                     for line in lines.of(item):
                         yield line
@@ -106,11 +117,6 @@ class TurnReader:
                     self._begun = item.at if asked == self.turn.number else self._begun
                     if asked > self.turn.number:
                         return
-
-    def _note(self, event: RunEvent) -> None:
-        self._last = event
-        if event.kind in ("clarification", "plan-approval"):
-            self._question = _question(event)
 
     async def reply(self) -> Reply:
         """Return what the turn came to, once its events have been read."""
@@ -157,21 +163,19 @@ class TurnReader:
 
 async def questions_of(service: ResearchService, row: RunRow) -> list[Question]:
     """Return the questions that a run has asked so far, in order."""
-    return _questions(await service.store.read_events(row.id))
-
-
-def _questions(events: Sequence[RunEvent]) -> list[Question]:
     asked: list[Question] = []
     last = Question("", {})
-    for event in events:
-        if event.kind in ("clarification", "plan-approval"):
-            last = _question(event)
+    for event in await service.store.read_events(row.id):
+        last = _question(event) or last
         if _is_question(event):
             asked.append(last)
     return asked
 
 
-def _question(event: RunEvent) -> Question:
+def _question(event: RunEvent) -> Question | None:
+    """Return the question that an event tells of, if it does."""
+    if event.kind not in ("clarification", "plan-approval"):
+        return None
     # A key is the kind, the scope and a number.
     return Question(event.key.split(":")[1], event.data)
 

@@ -12,6 +12,7 @@ from deep_research.request import Language
 
 COOKIE: Final = "language"
 _TRADITIONAL = ("zh-hant", "zh-tw", "zh-hk", "zh-mo")
+_OURS = {"zh": "zh-Hans", "en": "en"}
 
 
 @cache
@@ -24,7 +25,7 @@ def language_of(request: Request) -> Language:
     """Return the language to show a page in."""
     chosen = request.cookies.get(COOKIE)
     if chosen in LANGUAGES:
-        return LANGUAGES[LANGUAGES.index(chosen)]
+        return chosen
     return accepted_language(request.headers.get("accept-language", ""))
 
 
@@ -40,12 +41,9 @@ def accepted_language(header: str) -> Language:
         tag, _, weight = part.partition(";")
         weighed.append((-_weight(weight), number, tag.strip().lower()))
     for negative, _, tag in sorted(weighed):
-        if negative < 0 and tag.startswith(_TRADITIONAL):
-            return "zh-Hant"
-        if negative < 0 and tag.partition("-")[0] == "zh":
-            return "zh-Hans"
-        if negative < 0 and tag.partition("-")[0] == "en":
-            return "en"
+        ours = "zh-Hant" if tag.startswith(_TRADITIONAL) else _OURS.get(tag.partition("-")[0])
+        if negative < 0 and ours:
+            return ours
     return "en"
 
 

@@ -20,9 +20,10 @@ from deep_research.server.problems import status_of
 from deep_research.service.documents import OWN_FOLDER
 from deep_research.service.estimate import Estimate
 from deep_research.service.identity import Identity
-from deep_research.service.new_run import MAX_QUESTION_CHARS, NewRun, searches_web
+from deep_research.service.new_run import MAX_QUESTION_CHARS, NewRun
 from deep_research.service.service import ResearchService
 from deep_research.settings import Settings
+from deep_research.wiring.search import searches_web
 
 # Fields whose value goes on as it is; empty means that the server decides.
 _PLAIN: Final = ("documents", "strategy", "depth", "length", "language", "clarify", "since", "until")

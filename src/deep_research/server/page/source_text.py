@@ -4,7 +4,9 @@ Offsets count in the stored text, so that a passage is found however the text is
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import groupby
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -50,35 +52,30 @@ class _Writer:
         self.start, self.end, self.words = start, end, words
         self.is_marked = False
         self.lines = _lines(source.text)
-        self.waiting = sorted(_named_places(source), key=lambda place: place.start)
+        self.named = sorted(_named_places(source), key=lambda place: place.start)
         self.places: list[tuple[str, str]] = []
 
     def blocks(self) -> Iterator[Markup]:
         """Yield headings, tables and paragraphs in their order, and the places between them."""
-        group: list[_Line] = []
-        for line in self.lines:
-            is_reached = bool(self.waiting) and self.waiting[0].start < max(line.end, line.start + 1)
-            if group and (is_reached or _kind(line) != _kind(group[0]) or _kind(line) == "heading"):
-                yield self._block(group)
-                group = []
-            if is_reached:
-                yield from self._reached(max(line.end, line.start + 1))
-            if _kind(line) != "blank":
-                group.append(line)
-        if group:
-            yield self._block(group)
+        for (reached, kind, _), lines in groupby(self.lines, self._block_of):
+            for place in self.named[len(self.places) : reached]:
+                yield self._place(place)
+            if kind != "blank":
+                yield self._block(kind, list(lines))
 
-    def _reached(self, end: int) -> Iterator[Markup]:
-        while self.waiting and self.waiting[0].start < end:
-            place = self.waiting.pop(0)
-            id_ = f"place-{len(self.places) + 1}"
-            is_heading = place.kind == "heading"
-            name = place.label if is_heading else self.words(f"place.{place.kind}", label=place.label)
-            self.places.append((id_, name))
-            yield element("place", id_, "" if is_heading else name)
+    def _block_of(self, line: _Line) -> tuple[int, str, int]:
+        """Return what lines of one block share: the places before them, their kind, and of a heading that it is one."""
+        kind = _kind(line)
+        reached = bisect_left(self.named, max(line.end, line.start + 1), key=lambda place: place.start)
+        return reached, kind, line.start if kind == "heading" else 0
 
-    def _block(self, lines: list[_Line]) -> Markup:
-        kind = _kind(lines[0])
+    def _place(self, place: Place) -> Markup:
+        id_, is_heading = f"place-{len(self.places) + 1}", place.kind == "heading"
+        name = place.label if is_heading else self.words(f"place.{place.kind}", label=place.label)
+        self.places.append((id_, name))
+        return element("place", id_, "" if is_heading else name)
+
+    def _block(self, kind: str, lines: list[_Line]) -> Markup:
         if kind == "heading":
             mark = _HEADING.match(lines[0].text)
             level = min(len(mark[1]) + 1, 6) if mark else 2

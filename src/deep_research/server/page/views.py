@@ -54,6 +54,7 @@ def render(request: Request, template: str, *, status: int = HTTPStatus.OK, **va
     language = language_of(request)
     t = page_words(language)
     chosen = request.cookies.get(THEME_COOKIE)
+    identity: Identity | None = getattr(request.state, "identity", None)
     frame = {
         "t": t,
         "counted": lambda key, count: t(key, count=f"{count:,}"),
@@ -64,14 +65,8 @@ def render(request: Request, template: str, *, status: int = HTTPStatus.OK, **va
         "static": static_address,
         "navigation": NAVIGATION,
         "path": request.url.path,
-        "user": _user_name(request),
+        "user": identity.name if identity else "",
     }
     text = templates().get_template(template).render(frame | values)
     # A broken file may hold half a character, which nobody can send.
     return compressed(request, text.encode("utf-8", "replace"), "text/html", status=status, headers=HEADERS)
-
-
-def _user_name(request: Request) -> str:
-    """Return the name of the account that is signed in, "" where there is none."""
-    identity: Identity | None = getattr(request.state, "identity", None)
-    return identity.name if identity else ""

@@ -9,15 +9,14 @@ export class Problem extends Error {
 }
 
 /** Ask the server; `body` is sent as JSON, or as it is where it is a form. Returns JSON, null for an empty answer. */
-export async function ask(method, address, body, options = {}) {
+export async function ask(method, address, body) {
   const isForm = body instanceof FormData;
-  const headers = { accept: "application/json", ...(options.headers || {}) };
+  const headers = { accept: "application/json" };
   if (body !== undefined && !isForm) headers["content-type"] = "application/json";
   const response = await fetch(address, {
     method,
     headers,
     body: body === undefined || isForm ? body : JSON.stringify(body),
-    signal: options.signal,
   });
   await refuse(response);
   return response.status === 204 ? null : response.json();
