@@ -93,17 +93,12 @@ class FolderCorpus:
             await asyncio.to_thread(self._worker.shutdown)
 
     async def _read(self, work: Callable[[IndexSession], T]) -> T:
-        def attempt() -> T:
-            return self._index.read(look)
-
         def look(session: IndexSession) -> T:
-            row = session.one("folder", path=folder_key(self.folder))
-            if row is None:
+            if not session.enter(folder_key(self.folder)):
                 raise SourceError(f"The folder {address_of(str(self.folder))} is not indexed: refresh it first.")
-            session.folder = row["id"]
             return work(session)
 
-        return await asyncio.get_running_loop().run_in_executor(self._worker, attempt)
+        return await asyncio.get_running_loop().run_in_executor(self._worker, self._index.read, look)
 
 
 def _search(session: IndexSession, query: str, limit: int, max_looked_at: int) -> list[PassageHit]:

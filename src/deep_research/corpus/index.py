@@ -70,6 +70,12 @@ class IndexSession(ABC):
         """Send a statement once for each row of values."""
         self._session.many(query, map(self._own, rows))
 
+    def enter(self, path: str) -> bool:
+        """Work on the folder of this path from here on, and return whether it is known."""
+        row = self.one("folder", path=path)
+        self.folder = row["id"] if row else 0
+        return row is not None
+
     def add_folder(self, path: str) -> int:
         """Add a folder and return its number."""
         self.folder = self.required_row("add_folder", path=path)["id"]
