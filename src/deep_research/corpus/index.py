@@ -142,6 +142,11 @@ class Index:
 IndexPlace = Path | Callable[[], Database]
 
 
+def storable(text: str) -> str:
+    """Return text as databases take it; what is no text matches nothing anyway."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "?")
+
+
 @cache
 def maker() -> str:
     """Return what makes an index, by its versions: offsets and terms of another version must not be mixed in."""

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import TypeVar
 from uuid import uuid4
 
-from deep_research.corpus.index import Index, IndexSession, PassageTerms, Scored, WantedTerms
+from deep_research.corpus.index import Index, IndexSession, PassageTerms, Scored, WantedTerms, storable
 from deep_research.database.port import Column, Database
 from deep_research.errors import SourceError
 
@@ -92,10 +92,10 @@ class PostgresIndexSession(IndexSession):
 
 
 def _key(term: str) -> str:
-    """Return a term as PostgreSQL keeps it; what it cannot keep matches nothing anyway."""
+    """Return a term as PostgreSQL keeps it."""
     if len(term) > _MAX_TERM_CHARS:
         return sha256(term.encode("utf-8", "replace")).hexdigest()
-    return term.encode("utf-8", "replace").decode().replace("\0", "?")
+    return storable(term)
 
 
 def _idf(passages: int, holding: int) -> float:

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 
-from deep_research.corpus.index import IndexSession, PassageTerms, Scored, WantedTerms, maker
+from deep_research.corpus.index import IndexSession, PassageTerms, Scored, WantedTerms, maker, storable
 from deep_research.database.port import Column, Session
 from deep_research.database.queries import load_queries
 from deep_research.database.sqlite import Fault, SqliteFile, files_of, statements_of, transaction
@@ -35,15 +35,10 @@ class SqliteIndexSession(IndexSession):
         return self.folder
 
     def drop_folder(self) -> None:
-        for query in (
-            "drop_folder_passages",
-            "drop_folder_texts",
-            "drop_folder_documents",
-            "drop_folder_files",
-            "drop_folder",
-            "drop_vocabulary_table",
-            "drop_terms_table",
-        ):
+        for query in """
+            drop_folder_passages drop_folder_texts drop_folder_documents drop_folder_files drop_folder
+            drop_vocabulary_table drop_terms_table
+        """.split():
             self.run(query)
 
     def put_terms(self, passages: Sequence[PassageTerms], title: Sequence[str]) -> None:
@@ -71,9 +66,8 @@ def _term_rows(passages: Iterable[PassageTerms], title: Sequence[str]) -> Iterat
 
 
 def _quoted(term: str) -> str:
-    """Return a term as an FTS5 expression, none of it read as syntax; what is no text matches nothing anyway."""
-    known = term.encode("utf-8", "replace").decode().replace("\0", "?")
-    return '"' + known.replace('"', '""') + '"'
+    """Return a term as an FTS5 expression, none of it read as syntax."""
+    return '"' + storable(term).replace('"', '""') + '"'
 
 
 class IndexFile(SqliteFile):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from deep_research.corpus.address import path_of
 from deep_research.corpus.files import folder_key, locate, read_bytes
-from deep_research.corpus.index import IndexPlace
+from deep_research.corpus.index import IndexPlace, storable
 from deep_research.corpus.scan import Entry, Scan, check_documents, scan_folder, split
 from deep_research.database.port import Column, Database, Row
 from deep_research.errors import InputError, SourceGone
@@ -73,7 +73,7 @@ class StoredFiles:
         return Scan(len(rows), [])
 
     def read(self, address: str) -> tuple[bytes, Entry]:
-        rows = self._rows("original", address=address.encode("utf-8", "replace").decode().replace("\0", "?"))
+        rows = self._rows("original", address=storable(address))
         if not rows:
             raise SourceGone(f"{address!r} cannot be found: it was deleted.")
         row = rows[0]

@@ -59,7 +59,7 @@ def _is_lone(row: Row) -> bool:
 
 def _add_lone(row: Row, blocks: BlockText, sheet: str, add: Callable[[str], None]) -> None:
     column = next(index for index, cell in enumerate(row.cells) if cell)
-    blocks.begin_place("cells", _range(sheet, row.number, row.number, [column]))
+    _begin_cells(blocks, sheet, [row], [column])
     add(row.cells[column])
 
 
@@ -70,16 +70,16 @@ def _add_table(rows: Sequence[Row], blocks: BlockText, sheet: str) -> None:
     head, names = (0, list(map(column_letters, columns))) if _lacks_header(top) else read_header(top)
     body = head
     if head and explains_columns(top[head:]):
-        blocks.begin_place("cells", _range(sheet, rows[head].number, rows[head].number, columns))
+        _begin_cells(blocks, sheet, [rows[head]], columns)
         blocks.paragraph(explanation(names, top[head]))
         body += 1
     is_filled_up = len(rows) * len(columns) <= _MAX_FILLED_UP
     blocks.end_place()
     if head:
-        blocks.begin_place("cells", _range(sheet, rows[0].number, rows[head - 1].number, columns))
+        _begin_cells(blocks, sheet, rows[:head], columns)
     blocks.row(names)
     for row in rows[body:]:
-        blocks.begin_place("cells", _range(sheet, row.number, row.number, columns))
+        _begin_cells(blocks, sheet, [row], columns)
         # Else only the columns that the row reaches to.
         own = columns if is_filled_up else columns[: bisect_left(columns, len(row.cells))]
         blocks.row(_cell(row, index) for index in own)
@@ -151,13 +151,13 @@ def _cell(row: Row, index: int) -> str:
     return row.cells[index] if index < len(row.cells) else ""
 
 
-def _range(sheet: str, top: int, bottom: int, columns: Sequence[int]) -> str:
-    """Return a range as sheet programs write it, such as Costs!A5:C5."""
+def _begin_cells(blocks: BlockText, sheet: str, rows: Sequence[Row], columns: Sequence[int]) -> None:
+    """Let what follows stand in the range of these rows, named as sheet programs write it, such as Costs!A5:C5."""
     if sheet and not _PLAIN_NAME.fullmatch(sheet):
         sheet = "'" + sheet.replace("'", "''") + "'"
     prefix = f"{sheet}!" if sheet else ""
-    first, last = f"{column_letters(columns[0])}{top}", f"{column_letters(columns[-1])}{bottom}"
-    return prefix + (first if first == last else f"{first}:{last}")
+    first, last = f"{column_letters(columns[0])}{rows[0].number}", f"{column_letters(columns[-1])}{rows[-1].number}"
+    blocks.begin_place("cells", prefix + (first if first == last else f"{first}:{last}"))
 
 
 def column_letters(column: int) -> str:
