@@ -80,11 +80,9 @@ def apply(language: str = "en") -> None:
 
     matplotlib.rcdefaults()
     matplotlib.use("agg")
-    for line in filter(None, _DEFAULTS.splitlines()):
-        name, value = line.split(": ")
-        matplotlib.rcParams[name] = value
-    matplotlib.rcParams["axes.prop_cycle"] = cycler(color=SERIES, marker=MARKERS)
-    matplotlib.rcParams["font.family"] = fonts(language)
+    defaults = dict(line.split(": ") for line in _DEFAULTS.strip().splitlines())
+    cycle = cycler(color=SERIES, marker=MARKERS)
+    matplotlib.rcParams.update({**defaults, "axes.prop_cycle": cycle, "font.family": fonts(language)})
 
 
 def fonts(language: str = "en") -> list[str]:

@@ -4,6 +4,7 @@ Two databases keep an index: a file (`sqlite_index`) and a PostgreSQL that sever
 find the same passages and score them alike.
 """
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
@@ -18,6 +19,7 @@ T = TypeVar("T")
 
 # Raise it whenever the tables, the cutting into passages or the search for near-duplicates change what is indexed.
 INDEX_VERSION = 3
+NO_LIMIT = sys.maxsize
 # They have a say in the terms and texts of all formats.
 _PACKAGES = ("snowballstemmer", "PyStemmer", "opencc", "lxml")
 
@@ -94,7 +96,7 @@ class IndexSession(ABC):
         """Take passages of a document out of the search."""
 
     @abstractmethod
-    def counts(self, terms: Sequence[str], limit: int | None = None) -> dict[str, int]:
+    def counts(self, terms: Sequence[str], limit: int = NO_LIMIT) -> dict[str, int]:
         """Return for each term how many passages hold it, counted no further than the limit."""
 
     @abstractmethod

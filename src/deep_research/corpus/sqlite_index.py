@@ -6,14 +6,13 @@ from contextlib import contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 
-from deep_research.corpus.index import IndexSession, PassageTerms, Scored, WantedTerms, maker, storable
+from deep_research.corpus.index import NO_LIMIT, IndexSession, PassageTerms, Scored, WantedTerms, maker, storable
 from deep_research.database.port import Column, Session
 from deep_research.database.queries import load_queries
 from deep_research.database.sqlite import Fault, SqliteFile, files_of, statements_of, transaction
 from deep_research.errors import CannotWrite, StoreCorrupt
 
 _PACKAGE = "deep_research.corpus"
-_NO_LIMIT = -1
 _CANNOT_WRITE = "The index {path} cannot be written: check its rights and the space on its disk."
 _DAMAGED = "The index {path} is damaged: delete it, it is then built anew."
 _WORDS: Mapping[Fault, str] = {
@@ -47,10 +46,9 @@ class SqliteIndexSession(IndexSession):
     def drop_terms(self, passages: Sequence[PassageTerms], title: Sequence[str]) -> None:
         self.many("drop_terms", _term_rows(passages, title))
 
-    def counts(self, terms: Sequence[str], limit: int | None = None) -> dict[str, int]:
-        most = _NO_LIMIT if limit is None else limit
+    def counts(self, terms: Sequence[str], limit: int = NO_LIMIT) -> dict[str, int]:
         return {
-            term: self.required_row("count_up_to", match=_quoted(term), limit=most)["passages"] if term else 0
+            term: self.required_row("count_up_to", match=_quoted(term), limit=limit)["passages"] if term else 0
             for term in terms
         }
 

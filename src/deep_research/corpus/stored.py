@@ -85,7 +85,7 @@ class StoredFiles:
 
     def _rows(self, query: str, **values: Column) -> list[Row]:
         with closing(self._open()) as database:
-            return database.read(lambda session: session.all(query, path=self._path, **values))
+            return database.ask(query, path=self._path, **values)
 
     def _write(self, query: str, **values: Column) -> None:
         with closing(self._open()) as database:
@@ -124,5 +124,4 @@ def files_in(folder: Path, place: IndexPlace) -> Files:
 def stored_paths(prefix: str, open_database: Callable[[], Database]) -> set[str]:
     """Return the names and paths in a database that begin so."""
     with closing(open_database()) as database:
-        rows = database.read(lambda session: session.all("paths_of_originals", prefix=prefix))
-        return {row["path"] for row in rows}
+        return {row["path"] for row in database.ask("paths_of_originals", prefix=prefix)}

@@ -100,23 +100,15 @@ def read_header(rows: Sequence[Sequence[str]]) -> tuple[int, list[str]]:
     are_names = [all(map(is_label, row)) for row in rows[:3]] == [True, True, False]
     if not are_names or (all(rows[0][1:]) and rows[1][0]):
         return 1, list(rows[0])
-    upper, lower = _spread(rows[0], rows[1]), rows[1]
+    # Each name stands above the columns without one that follow it, as far as they are named below.
+    upper, lower = list(rows[0]), rows[1]
+    for at in range(1, len(upper)):
+        if not upper[at] and lower[at] and lower[at - 1]:
+            upper[at] = upper[at - 1]
     if all(rows[0][1:]):
         units = (unit if unit.startswith(_BRACKETS) else f"({unit})" if unit else "" for unit in lower)
         return 2, [f"{name} {unit}".strip() for name, unit in zip(upper, units, strict=True)]
     return 2, [" – ".join(dict.fromkeys(filter(None, pair))) for pair in zip(upper, lower, strict=True)]
-
-
-def _spread(upper: Sequence[str], lower: Sequence[str]) -> list[str]:
-    """Return an upper header row with each name repeated over the columns it stands above.
-
-    A name with nothing below it is its own column's.
-    """
-    spread = list(upper)
-    for at in range(1, len(spread)):
-        if not spread[at] and lower[at] and lower[at - 1]:
-            spread[at] = spread[at - 1]
-    return spread
 
 
 def explains_columns(rows: Sequence[Sequence[str]]) -> bool:

@@ -88,6 +88,11 @@ class _Edge(NamedTuple):
     end: float
 
 
+_Edges = Sequence[_Edge]
+# Those of a page from the top, each as stretches that stand apart.
+_Lines = Sequence[list[Box]]
+
+
 def find_page_tables(page: PdfPage, content: PdfTextPage, text: str, above: PageTable | None) -> list[PageTable]:
     """Return the tables of a page; `above` is the last table of the page before."""
     words = _words(content, text)
@@ -129,9 +134,7 @@ def _cell_text(words: Iterable[Box]) -> str:
 # Ruled tables
 
 
-def _ruled_tables(
-    content: PdfTextPage, words: Sequence[Box], lying: Sequence[_Edge], upright: Sequence[_Edge]
-) -> Iterator[PageTable]:
+def _ruled_tables(content: PdfTextPage, words: Sequence[Box], lying: _Edges, upright: _Edges) -> Iterator[PageTable]:
     for rows_at, columns_at in _grids(lying, upright):
         inside = [
             part
@@ -199,7 +202,7 @@ def _joined(parts: list[_Edge]) -> list[_Edge]:
     return [edge for edge in joined if edge.end - edge.start >= _MIN_EDGE]
 
 
-def _grids(lying: Sequence[_Edge], upright: Sequence[_Edge]) -> Iterator[tuple[list[float], list[float]]]:
+def _grids(lying: _Edges, upright: _Edges) -> Iterator[tuple[list[float], list[float]]]:
     """Yield where the rows (downwards) and columns of each grid are bounded: lines that cross or touch."""
     grids: list[tuple[set[_Edge], set[_Edge]]] = []
     for edge in lying:
@@ -234,8 +237,8 @@ def _ruled_rows(
     words: Sequence[Box],
     rows_at: Sequence[float],
     columns_at: Sequence[float],
-    lying: Sequence[_Edge],
-    upright: Sequence[_Edge],
+    lying: _Edges,
+    upright: _Edges,
 ) -> list[list[str]]:
     """Return the text of each cell; a cell over several rows is repeated in each, one over several columns is not."""
     # The cell that a cell is part of: itself, the one to its left, or the one above it.
@@ -259,7 +262,7 @@ def _ruled_rows(
     return rows
 
 
-def _is_drawn(edges: Sequence[_Edge], at: float, through: float) -> bool:
+def _is_drawn(edges: _Edges, at: float, through: float) -> bool:
     return any(abs(edge.at - at) < _SAME_LINE and edge.start <= through <= edge.end for edge in edges)
 
 
@@ -304,25 +307,25 @@ class _Column:
         return stretch.left - room < self.right and self.left < stretch.right + room
 
 
-def _aligned_tables(lines: Sequence[list[Box]], rules: Sequence[_Edge], above: PageTable | None) -> list[PageTable]:
+def _aligned_tables(lines: _Lines, rules: _Edges, above: PageTable | None) -> list[PageTable]:
     tables: list[PageTable] = []
+    if len(lines) > _MAX_LINES:
+        return tables
     at, first = 0, len(lines)
-    while at < len(lines) <= _MAX_LINES:
+    while at < len(lines):
         if found := _aligned_at(lines, at, rules, None):
             table, start, at = found
             tables.append(table)
             first = min(first, start)
         else:
             at += 1
-    for at in range(min(first, _MAX_LINES_ABOVE) if above and len(lines) <= _MAX_LINES else 0):
+    for at in range(min(first, _MAX_LINES_ABOVE) if above else 0):
         if found := _aligned_at(lines[:first], at, rules, above):
             return [found[0], *tables]
     return tables
 
 
-def _aligned_at(
-    lines: Sequence[list[Box]], at: int, rules: Sequence[_Edge], above: PageTable | None
-) -> tuple[PageTable, int, int] | None:
+def _aligned_at(lines: _Lines, at: int, rules: _Edges, above: PageTable | None) -> tuple[PageTable, int, int] | None:
     """Return the table whose header is a line, or that goes on with the rows of `above`; its first line, the next."""
     if above is not None:
         columns = [_Column(left, right) for left, right in above.columns]
@@ -374,7 +377,7 @@ def _is_header(line: Sequence[Box]) -> bool:
     )
 
 
-def _distance(lines: Sequence[list[Box]], number: int) -> float:
+def _distance(lines: _Lines, number: int) -> float:
     """Return how far a line stands under the one before it."""
     return lines[number - 1][0].middle - lines[number][0].middle
 
@@ -422,9 +425,7 @@ def _boxes(column: _Column, numbers: Iterable[int]) -> list[Box]:
     return [box for number in numbers for box in column.cells.get(number, ())]
 
 
-def _rows_of_lines(
-    lines: Sequence[list[Box]], at: int, columns: Sequence[_Column], bands: Sequence[int]
-) -> list[list[int]]:
+def _rows_of_lines(lines: _Lines, at: int, columns: Sequence[_Column], bands: Sequence[int]) -> list[list[int]]:
     """Return the lines of each row, by the rules between them, or else by where the first cells stand.
 
     A line without the first cell, or with it alone, belongs to the nearest row if it stands close to it.
@@ -450,7 +451,7 @@ def _rows_of_lines(
     return rows
 
 
-def _follow_each_other(cells: Sequence[Sequence[list[Box]]]) -> bool:
+def _follow_each_other(cells: Sequence[_Lines]) -> bool:
     """Return whether the text goes from row to row; that of prose in columns goes down one before the next."""
     starts = [min(box.start for boxes in row for box in boxes) for row in cells]
     ends = [max(box.end for boxes in row for box in boxes) for row in cells]
@@ -470,7 +471,7 @@ def _has_figures(rows: Sequence[Sequence[str]], has_header: bool, *, may_be_pros
     return len(body) > has_header and has_figures and is_filled and (may_be_prose or not is_prose)
 
 
-def _has_even_words(cells: Sequence[Sequence[list[Box]]], rows: Sequence[Sequence[str]], has_rules: bool) -> bool:
+def _has_even_words(cells: Sequence[_Lines], rows: Sequence[Sequence[str]], has_rules: bool) -> bool:
     """Return whether rows without figures are a table all the same: none has an empty cell, all begin at one place."""
     lefts = zip(*([boxes[0].left for boxes in row] for row in cells[1:] if all(row)), strict=True)
     return (
