@@ -80,7 +80,8 @@ def apply(language: str = "en") -> None:
 
     matplotlib.rcdefaults()
     matplotlib.use("agg")
-    defaults = dict(line.split(": ") for line in _DEFAULTS.strip().splitlines())
+    # Matplotlib's types list every name.
+    defaults: dict[Any, str] = dict(line.split(": ") for line in _DEFAULTS.strip().splitlines())
     cycle = cycler(color=SERIES, marker=MARKERS)
     matplotlib.rcParams.update({**defaults, "axes.prop_cycle": cycle, "font.family": fonts(language)})
 

@@ -93,7 +93,7 @@ SELECT address FROM notes WHERE size IS NULL ORDER BY address
 -- What is known of each file.
 
 -- name: file
-SELECT size, mtime_ns, content, reason FROM corpus_files WHERE folder = :folder AND address = :address
+SELECT content, reason FROM corpus_files WHERE folder = :folder AND address = :address
 
 -- name: put_file
 INSERT OR REPLACE INTO corpus_files (folder, address, size, mtime_ns, content, reason)
@@ -158,7 +158,7 @@ DELETE FROM corpus_texts WHERE document = :document
 INSERT INTO corpus_passages (document, start, "end", terms) VALUES (:document, :start, :end, :terms)
 
 -- name: passages_of
-SELECT id, start, "end" FROM corpus_passages WHERE document = :document ORDER BY id
+SELECT start, "end" FROM corpus_passages WHERE document = :document ORDER BY id
 
 -- name: terms_of
 SELECT id, terms FROM corpus_passages WHERE document = :document ORDER BY id

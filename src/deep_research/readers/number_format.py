@@ -132,7 +132,7 @@ def _general(value: float) -> str:
 
 
 def _moment(value: datetime | date | time | timedelta, number_format: str) -> str:
-    codes = "".join(section.codes for section in _sections(number_format)[:1]).lower()
+    codes = _sections(number_format)[0].codes.lower()
     if isinstance(value, timedelta):
         minutes, seconds = divmod(round(value.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02d}" + (f":{seconds:02d}" if seconds or "s" in codes else "")
