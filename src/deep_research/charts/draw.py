@@ -18,10 +18,8 @@ from math import ceil
 from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
-import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -93,7 +91,7 @@ def _drawn(given: dict[str, Any]) -> dict[str, Any]:
         drawn = {
             "png": base64.b64encode(_saved(figure, "png", title)).decode(),
             "svg": _saved(figure, "svg", title).decode(),
-            "plotted": plotted(axes),
+            "plotted": style.plotted(axes),
         }
     missing = sorted({chr(int(match[1])) for each in noticed if (match := _MISSING.match(str(each.message)))})
     return drawn | {"missing": "".join(missing)}
@@ -114,16 +112,6 @@ def figure_of(given: dict[str, Any]) -> tuple[Figure, Axes]:
     if len(signs) > 1:
         _legend(figure, signs)
     return figure, axes
-
-
-def plotted(axes: Axes) -> list[float]:
-    """Return the values that are drawn, read from the axes."""
-    values = [float(value) for line in axes.get_lines() for value in np.asarray(line.get_ydata())]
-    for bars in axes.containers:
-        if isinstance(bars, BarContainer):
-            is_lying = bars.orientation == "horizontal"
-            values += [float(bar.get_width() if is_lying else bar.get_height()) for bar in bars.patches]
-    return values
 
 
 def _lines(axes: Axes, rows: Sequence[Row], scale: Scale, unit: str) -> Signs:
@@ -156,7 +144,7 @@ def _bars(figure: Figure, axes: Axes, rows: Sequence[Row], scale: Scale, unit: s
     names = list(dict.fromkeys(row.series for row in rows))
     is_lying = len(labels) > _MAX_UPRIGHT or max(map(_width, labels)) > _MAX_UPRIGHT_WIDTH
     thickness = 0.8 / len(names)
-    is_told = len(rows) <= 4 * _MAX_TOLD if is_lying else len(rows) <= _MAX_TOLD
+    is_told = len(rows) <= _MAX_TOLD * (4 if is_lying else 1)
     signs: Signs = {}
     for at, name in enumerate(names):
         own = [row for row in rows if row.series == name]

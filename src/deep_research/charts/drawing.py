@@ -44,7 +44,7 @@ class Drawer:
         """Return a chart as PNG and SVG with the values that it shows, or raise `SourceError` with the reason."""
         if reason := missing():
             raise SourceError(f"No chart was drawn: {reason}.")
-        shown = [{"label": row.label, "value": row.value, "series": row.series} for row in rows]
+        shown = [row.to_json() for row in rows]
         given = {"title": title, "chart_type": chart_type, "unit": unit, "rows": shown, "language": language}
         drawn = await self._answer(json.dumps(given).encode() + b"\n")
         if error := drawn.get("error"):

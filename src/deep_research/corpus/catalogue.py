@@ -64,7 +64,7 @@ class Catalogue:
         """Remove a folder from the index, and return whether it was there; its files are left alone."""
 
         def drop(session: IndexSession) -> bool:
-            is_known = _find(session, folder)
+            is_known = session.enter(folder_key(folder))
             if is_known:
                 session.drop_folder()
             return is_known
@@ -75,14 +75,8 @@ class Catalogue:
     def _rows(self, query: str, folder: Path | None = None) -> Sequence[Row]:
         def look(session: IndexSession) -> Sequence[Row]:
             if folder is not None:
-                _find(session, folder)
+                session.enter(folder_key(folder))
             return session.rows(query)
 
         with closing(open_index(self._place)) as index:
             return index.read(look)
-
-
-def _find(session: IndexSession, folder: Path) -> bool:
-    row = session.one("folder", path=folder_key(folder))
-    session.folder = row["id"] if row else 0
-    return row is not None

@@ -65,12 +65,10 @@ def bands_of(text: str, passages: list[str]) -> list[int]:
     if count < _MIN_TERMS:
         return []
     figures = " ".join(sorted({*_FIGURE.findall(without_page_lines(text))}))
-    return [_number(f"{at} {least[at : at + _ROWS]} {figures}") for at in range(0, _BINS, _ROWS)]
-
-
-def _number(text: str) -> int:
-    """Return a number as SQLite stores it, eight bytes with a sign."""
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), signed=True)
+    bands = (f"{at} {least[at : at + _ROWS]} {figures}" for at in range(0, _BINS, _ROWS))
+    # Numbers as SQLite stores them: eight bytes with a sign.
+    digests = (blake2b(band.encode("utf-8", "surrogatepass"), digest_size=8).digest() for band in bands)
+    return [int.from_bytes(digest, signed=True) for digest in digests]
 
 
 def same_but_for_spelling(one: str, other: str) -> bool:

@@ -93,17 +93,12 @@ class FolderCorpus:
             await asyncio.to_thread(self._worker.shutdown)
 
     async def _read(self, work: Callable[[IndexSession], T]) -> T:
-        def attempt() -> T:
-            return self._index.read(look)
-
         def look(session: IndexSession) -> T:
-            row = session.one("folder", path=folder_key(self.folder))
-            if row is None:
+            if not session.enter(folder_key(self.folder)):
                 raise SourceError(f"The folder {address_of(str(self.folder))} is not indexed: refresh it first.")
-            session.folder = row["id"]
             return work(session)
 
-        return await asyncio.get_running_loop().run_in_executor(self._worker, attempt)
+        return await asyncio.get_running_loop().run_in_executor(self._worker, self._index.read, look)
 
 
 def _search(session: IndexSession, query: str, limit: int, max_looked_at: int) -> list[PassageHit]:
@@ -118,7 +113,8 @@ def _search(session: IndexSession, query: str, limit: int, max_looked_at: int) -
 
 
 def _passages(session: IndexSession, address: str) -> list[PassageHit]:
-    file = session.one("document_of_address", address=_storable(address))
+    # Half a surrogate pair matches nothing, and no database takes it.
+    file = session.one("document_of_address", address=address.encode("utf-8", "replace").decode())
     if file is None:
         raise SourceError(f"{address!r} is not in the index: refresh the folder, or check the address.")
     about = {name: file[name] for name in _ABOUT}
@@ -138,8 +134,3 @@ def _spelled_like(session: IndexSession, term: str) -> str:
         return ""
     rows = session.rows("terms_like", first=first, next=chr(ord(first) + 1), least=size - 2, most=size + 2)
     return next(iter(get_close_matches(term, [row["term"] for row in rows], n=1, cutoff=_ALIKE)), "")
-
-
-def _storable(text: str) -> str:
-    """Return text as databases take it; half a surrogate pair matches nothing anyway."""
-    return text.encode("utf-8", "replace").decode()

@@ -4,6 +4,7 @@ Two databases keep an index: a file (`sqlite_index`) and a PostgreSQL that sever
 find the same passages and score them alike.
 """
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
@@ -18,6 +19,7 @@ T = TypeVar("T")
 
 # Raise it whenever the tables, the cutting into passages or the search for near-duplicates change what is indexed.
 INDEX_VERSION = 3
+NO_LIMIT = sys.maxsize
 # They have a say in the terms and texts of all formats.
 _PACKAGES = ("snowballstemmer", "PyStemmer", "opencc", "lxml")
 
@@ -70,6 +72,12 @@ class IndexSession(ABC):
         """Send a statement once for each row of values."""
         self._session.many(query, map(self._own, rows))
 
+    def enter(self, path: str) -> bool:
+        """Work on the folder of this path from here on, and return whether it is known."""
+        row = self.one("folder", path=path)
+        self.folder = row["id"] if row else 0
+        return row is not None
+
     def add_folder(self, path: str) -> int:
         """Add a folder and return its number."""
         self.folder = self.required_row("add_folder", path=path)["id"]
@@ -88,7 +96,7 @@ class IndexSession(ABC):
         """Take passages of a document out of the search."""
 
     @abstractmethod
-    def counts(self, terms: Sequence[str], limit: int | None = None) -> dict[str, int]:
+    def counts(self, terms: Sequence[str], limit: int = NO_LIMIT) -> dict[str, int]:
         """Return for each term how many passages hold it, counted no further than the limit."""
 
     @abstractmethod
@@ -134,6 +142,11 @@ class Index:
 
 # The file of an index, or what opens the database of one.
 IndexPlace = Path | Callable[[], Database]
+
+
+def storable(text: str) -> str:
+    """Return text as databases take it; what is no text matches nothing anyway."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "?")
 
 
 @cache

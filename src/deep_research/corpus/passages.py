@@ -108,6 +108,7 @@ def _pieces(text: str, sentence: TextSpan) -> Iterator[TextSpan]:
 
 def _words(text: str) -> float:
     if text.isascii():
-        return max(len(text.split()), len(text) / _MAX_WORD_CHARS)
-    words = len(_WORD.findall(text)) + len(_CJK_CHARACTER.findall(text)) / 2
+        words: float = len(text.split())
+    else:
+        words = len(_WORD.findall(text)) + len(_CJK_CHARACTER.findall(text)) / 2
     return max(words, len(text) / _MAX_WORD_CHARS)

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import TypeVar
 from uuid import uuid4
 
-from deep_research.corpus.index import Index, IndexSession, PassageTerms, Scored, WantedTerms
+from deep_research.corpus.index import NO_LIMIT, Index, IndexSession, PassageTerms, Scored, WantedTerms, storable
 from deep_research.database.port import Column, Database
 from deep_research.errors import SourceError
 
@@ -61,11 +61,10 @@ class PostgresIndexSession(IndexSession):
         self.run("change_vocabulary", counts=counts)
         self.run("drop_unused_terms", counts=counts)
 
-    def counts(self, terms: Sequence[str], limit: int | None = None) -> dict[str, int]:
+    def counts(self, terms: Sequence[str], limit: int = NO_LIMIT) -> dict[str, int]:
         keys = {term: _key(term) for term in terms}
         found = {row["term"]: row["passages"] for row in self.rows("counts", terms=json.dumps(list(keys.values())))}
-        most = math.inf if limit is None else limit
-        return {term: min(found.get(key, 0), most) for term, key in keys.items()}
+        return {term: min(found.get(key, 0), limit) for term, key in keys.items()}
 
     def best(self, wanted: WantedTerms, limit: int) -> list[Scored]:
         state = self.required_row("folder_state")
@@ -92,10 +91,10 @@ class PostgresIndexSession(IndexSession):
 
 
 def _key(term: str) -> str:
-    """Return a term as PostgreSQL keeps it; what it cannot keep matches nothing anyway."""
+    """Return a term as PostgreSQL keeps it."""
     if len(term) > _MAX_TERM_CHARS:
         return sha256(term.encode("utf-8", "replace")).hexdigest()
-    return term.encode("utf-8", "replace").decode().replace("\0", "?")
+    return storable(term)
 
 
 def _idf(passages: int, holding: int) -> float:

@@ -65,42 +65,35 @@ SELECT address, size, mtime_ns, reason != '' OR EXISTS (
 ) AS is_settled
 FROM corpus_files WHERE folder = :folder AND address > :after ORDER BY address LIMIT :limit
 
--- The notes of a refresh, in a file of its own that is gone when it is closed.
+-- The notes of a refresh, in a file of its own that is gone when it is closed. `known` is the state in which the index
+-- knows a file, NULL where it must be looked into again; `size` and `mtime_ns` are its state now, NULL where it is gone.
 
--- name: create_known
-CREATE TABLE known (
-    address TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, is_settled INTEGER NOT NULL
+-- name: create_notes
+CREATE TABLE notes (
+    address TEXT PRIMARY KEY, known TEXT, size INTEGER, mtime_ns INTEGER,
+    is_changed AS (size IS NOT NULL AND known IS NOT size || ' ' || mtime_ns)
 ) WITHOUT ROWID
 
--- name: create_seen
-CREATE TABLE seen (address TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL) WITHOUT ROWID
-
 -- name: note_known
-INSERT INTO known (address, size, mtime_ns, is_settled) VALUES (:address, :size, :mtime_ns, :is_settled)
+INSERT INTO notes (address, known) VALUES (:address, iif(:is_settled, :size || ' ' || :mtime_ns, NULL))
 
 -- name: note_seen
-INSERT OR REPLACE INTO seen (address, size, mtime_ns) VALUES (:address, :size, :mtime_ns)
+INSERT INTO notes (address, size, mtime_ns) VALUES (:address, :size, :mtime_ns)
+ON CONFLICT (address) DO UPDATE SET size = excluded.size, mtime_ns = excluded.mtime_ns
 
 -- name: count_noted
-SELECT count(*) AS seen, count(*) FILTER (
-    WHERE known.address IS NULL OR known.size != seen.size OR known.mtime_ns != seen.mtime_ns OR NOT is_settled
-) AS changed
-FROM seen LEFT JOIN known USING (address)
+SELECT count(size) AS seen, count(*) FILTER (WHERE is_changed) AS changed FROM notes
 
--- name: next_changed
-SELECT seen.address, seen.size, seen.mtime_ns FROM seen LEFT JOIN known USING (address)
-WHERE seen.address > :after
-    AND (known.address IS NULL OR known.size != seen.size OR known.mtime_ns != seen.mtime_ns OR NOT is_settled)
-ORDER BY seen.address LIMIT 1
+-- name: changed_files
+SELECT address, size, mtime_ns FROM notes WHERE is_changed ORDER BY address
 
--- name: next_gone
-SELECT address FROM known WHERE address > :after AND address NOT IN (SELECT address FROM seen)
-ORDER BY address LIMIT 1
+-- name: gone_files
+SELECT address FROM notes WHERE size IS NULL ORDER BY address
 
 -- What is known of each file.
 
 -- name: file
-SELECT size, mtime_ns, content, reason FROM corpus_files WHERE folder = :folder AND address = :address
+SELECT content, reason FROM corpus_files WHERE folder = :folder AND address = :address
 
 -- name: put_file
 INSERT OR REPLACE INTO corpus_files (folder, address, size, mtime_ns, content, reason)
@@ -165,7 +158,7 @@ DELETE FROM corpus_texts WHERE document = :document
 INSERT INTO corpus_passages (document, start, "end", terms) VALUES (:document, :start, :end, :terms)
 
 -- name: passages_of
-SELECT id, start, "end" FROM corpus_passages WHERE document = :document ORDER BY id
+SELECT start, "end" FROM corpus_passages WHERE document = :document ORDER BY id
 
 -- name: terms_of
 SELECT id, terms FROM corpus_passages WHERE document = :document ORDER BY id

@@ -46,7 +46,7 @@ WHERE own.id = :folder AND corpus_folders.path = own.path AND corpus_folders.mak
 SELECT gin_clean_pending_list('corpus_terms_by_lexeme') AS pages
 
 -- name: file
-SELECT size, mtime_ns, content, reason FROM corpus_files
+SELECT content, reason FROM corpus_files
 WHERE folder = :folder AND digest_of(address) = digest_of(:address)
 
 -- name: put_file

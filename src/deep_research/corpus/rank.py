@@ -115,11 +115,6 @@ class Pool:
         self._rarity = self._rarities(question)
         self.candidates: dict[int, PassageCandidate] = {}
 
-    def find_by_question(self, limit: int) -> None:
-        """Add the passages that hold the question's rarer terms most densely."""
-        if self._counts:
-            self.find(self._wanted(), limit)
-
     def find(self, wanted: WantedTerms, limit: int) -> dict[int, float]:
         """Add the best passages for some terms, and return how the index scores them.
 
@@ -169,8 +164,10 @@ class Pool:
                 idf[phrase] = _PHRASE_WEIGHT * max(idf[one], idf[two])
         return {key: (f" {key.replace(' ', '  ')} ", rarity) for key, rarity in idf.items()}
 
-    def _wanted(self) -> WantedTerms:
+    def rarer_terms(self) -> WantedTerms | None:
         """Return what finds candidates: any rare term, or two common ones where rare ones are few."""
+        if not self._counts:
+            return None
         rare: list[str] = []
         spent = 0
         for term, count in list(self._counts.items())[:_MAX_TERMS]:
@@ -210,7 +207,8 @@ def rank(session: IndexSession, query: str, limit: int, max_looked_at: int = MAX
     """Return the best passages first; equal scores by address and place."""
     question = parse_question(query)
     pool = Pool(session, question, max_looked_at)
-    pool.find_by_question(max(_CANDIDATES, limit))
+    if wanted := pool.rarer_terms():
+        pool.find(wanted, max(_CANDIDATES, limit))
     first = _first_hop(pool.candidates, question.clauses)
     ranked = _in_order(pool, first)
     kept = ranked[:_KEPT]

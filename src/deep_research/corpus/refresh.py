@@ -8,8 +8,9 @@ memory does not grow with it.
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -42,7 +43,7 @@ class FileRow(NamedTuple):
 
 def refresh(key: str, files: Files, index: Index, on_progress: OnProgress, is_stopped: Callable[[], bool]) -> Survey:
     """Read what is new or changed, forget what is gone, and report; stop early between two files where `is_stopped`."""
-    folder = index.write(lambda session: _folder_number(session, key))
+    folder = index.write(lambda session: session.folder if session.enter(key) else session.add_folder(key))
     # Another host may be refreshing the folder.
     while not index.claim(folder) and not is_stopped():
         time.sleep(_PAUSE_S)
@@ -60,32 +61,15 @@ class _Notes:
         self._connection = sqlite3.connect("", isolation_level=None)
         self._connection.row_factory = sqlite3.Row
         self._connection.execute("PRAGMA journal_mode = OFF")
-        for query in ("create_known", "create_seen"):
-            self._connection.execute(_statement(query))
+        self.run("create_notes")
 
-    def add(self, query: str, row: Mapping[str, object]) -> None:
-        """Note a file."""
-        self._connection.execute(_statement(query), row)
-
-    def counts(self) -> tuple[int, int]:
-        """Return how many files were met, and how many of them are new or have changed."""
-        seen, changed = self._connection.execute(_statement("count_noted")).fetchone()
-        return seen, changed
-
-    def each(self, query: str) -> Iterator[sqlite3.Row]:
-        """Yield the files that are new or changed, or gone, one by one."""
-        after = ""
-        while row := self._connection.execute(_statement(query), {"after": after}).fetchone():
-            yield row
-            after = row["address"]
+    def run(self, query: str, row: Mapping[str, object] | None = None) -> sqlite3.Cursor:
+        """Send a statement; what a query finds is read row by row, so that memory does not grow with it."""
+        return self._connection.execute(load_queries("deep_research.corpus")[query], row or {})
 
     def close(self) -> None:
         """Forget all of it."""
         self._connection.close()
-
-
-def _statement(query: str) -> str:
-    return load_queries("deep_research.corpus")[query]
 
 
 class _Refresh:
@@ -95,9 +79,9 @@ class _Refresh:
 
     def run(self, on_progress: OnProgress, is_stopped: Callable[[], bool]) -> Survey:
         met = self._scan()
-        taken, changed = self._notes.counts()
+        taken, changed = self._notes.run("count_noted").fetchone()
         removed = 0
-        for done, row in enumerate(self._notes.each("next_changed"), taken - changed):
+        for done, row in enumerate(self._notes.run("changed_files"), taken - changed):
             if is_stopped():
                 break
             entry = Entry(*row)
@@ -106,27 +90,22 @@ class _Refresh:
                 pass
         else:
             # After the new files, so that one that was only renamed is not read again.
-            removed = sum(self._forget(row["address"]) for row in self._notes.each("next_gone"))
+            removed = sum(self._forget(row["address"]) for row in self._notes.run("gone_files"))
             self._index.write(_settle, self._folder)
         on_progress(taken, taken, "")
         return self._index.read(lambda session: self._survey(session, met, removed), self._folder)
 
     def _scan(self) -> Scan:
-        """Note what the folder holds."""
+        """Note what the index knows and what the folder holds."""
         # In this order: a file that another process adds from here on is not taken for one that is gone.
         after: str | None = ""
         while after is not None:
-            after = self._note_known(after)
-        return self._files.scan(lambda entry: self._notes.add("note_seen", entry._asdict()))
-
-    def _note_known(self, after: str) -> str | None:
-        """Note the next files that the index knows, and return the last of them."""
-        rows = self._index.read(
-            lambda session: session.rows("known_files", after=after, limit=_KNOWN_AT_ONCE), self._folder
-        )
-        for row in rows:
-            self._notes.add("note_known", {name: row[name] for name in ("address", "size", "mtime_ns", "is_settled")})
-        return rows[-1]["address"] if rows else None
+            noting = partial(IndexSession.rows, query="known_files", after=after, limit=_KNOWN_AT_ONCE)
+            known = self._index.read(noting, self._folder)
+            for row in known:
+                self._notes.run("note_known", dict(row))
+            after = known[-1]["address"] if known else None
+        return self._files.scan(lambda entry: self._notes.run("note_seen", entry._asdict()))
 
     def _forget(self, address: str) -> bool:
         """Remove a file that is gone, and its document if no other file has it."""
@@ -213,10 +192,3 @@ def remarks_of(row: Row) -> list[str]:
     if row["original"]:
         remarks.append(f"nearly the same as {row['original']!r}, which is searched in its place")
     return remarks
-
-
-def _folder_number(session: IndexSession, key: str) -> int:
-    row = session.one("folder", path=key)
-    if row is not None:
-        return int(row["id"])
-    return session.add_folder(key)

@@ -13,10 +13,10 @@ class CorpusSearch:
     """Finds files by their best passages."""
 
     name = "local"
+    timeout_s = 30.0
 
-    def __init__(self, corpus: Corpus, *, timeout_s: float = 30.0) -> None:
+    def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
-        self.timeout_s = timeout_s
 
     async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
         """Return the best files first, each with the beginning of its best passage."""

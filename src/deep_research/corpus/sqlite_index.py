@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
 
-from deep_research.corpus.index import IndexSession, PassageTerms, Scored, WantedTerms, maker
+from deep_research.corpus.index import NO_LIMIT, IndexSession, PassageTerms, Scored, WantedTerms, maker, storable
 from deep_research.database.port import Column, Session
 from deep_research.database.queries import load_queries
 from deep_research.database.sqlite import Fault, SqliteFile, files_of, statements_of, transaction
@@ -15,7 +15,6 @@ from deep_research.errors import CannotWrite, StoreCorrupt
 
 T = TypeVar("T")
 _PACKAGE = "deep_research.corpus"
-_NO_LIMIT = -1
 _CANNOT_WRITE = "The index {path} cannot be written: check its rights and the space on its disk."
 _DAMAGED = "The index {path} is damaged: delete it, it is then built anew."
 _WORDS: Mapping[Fault, str] = {
@@ -37,15 +36,10 @@ class SqliteIndexSession(IndexSession):
         return self.folder
 
     def drop_folder(self) -> None:
-        for query in (
-            "drop_folder_passages",
-            "drop_folder_texts",
-            "drop_folder_documents",
-            "drop_folder_files",
-            "drop_folder",
-            "drop_vocabulary_table",
-            "drop_terms_table",
-        ):
+        for query in """
+            drop_folder_passages drop_folder_texts drop_folder_documents drop_folder_files drop_folder
+            drop_vocabulary_table drop_terms_table
+        """.split():
             self.run(query)
 
     def put_terms(self, passages: Sequence[PassageTerms], title: Sequence[str]) -> None:
@@ -54,10 +48,9 @@ class SqliteIndexSession(IndexSession):
     def drop_terms(self, passages: Sequence[PassageTerms], title: Sequence[str]) -> None:
         self.many("drop_terms", _term_rows(passages, title))
 
-    def counts(self, terms: Sequence[str], limit: int | None = None) -> dict[str, int]:
-        most = _NO_LIMIT if limit is None else limit
+    def counts(self, terms: Sequence[str], limit: int = NO_LIMIT) -> dict[str, int]:
         return {
-            term: self.required_row("count_up_to", match=_quoted(term), limit=most)["passages"] if term else 0
+            term: self.required_row("count_up_to", match=_quoted(term), limit=limit)["passages"] if term else 0
             for term in terms
         }
 
@@ -73,9 +66,8 @@ def _term_rows(passages: Iterable[PassageTerms], title: Sequence[str]) -> Iterat
 
 
 def _quoted(term: str) -> str:
-    """Return a term as an FTS5 expression, none of it read as syntax; what is no text matches nothing anyway."""
-    known = term.encode("utf-8", "replace").decode().replace("\0", "?")
-    return '"' + known.replace('"', '""') + '"'
+    """Return a term as an FTS5 expression, none of it read as syntax."""
+    return '"' + storable(term).replace('"', '""') + '"'
 
 
 class IndexFile(SqliteFile):

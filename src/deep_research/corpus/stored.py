@@ -7,7 +7,7 @@ from pathlib import Path
 
 from deep_research.corpus.address import path_of
 from deep_research.corpus.files import folder_key, locate, read_bytes
-from deep_research.corpus.index import IndexPlace
+from deep_research.corpus.index import IndexPlace, storable
 from deep_research.corpus.scan import Entry, Scan, check_documents, scan_folder, split
 from deep_research.database.port import Column, Database, Row
 from deep_research.errors import InputError, SourceGone
@@ -73,7 +73,7 @@ class StoredFiles:
         return Scan(len(rows), [])
 
     def read(self, address: str) -> tuple[bytes, Entry]:
-        rows = self._rows("original", address=address.encode("utf-8", "replace").decode().replace("\0", "?"))
+        rows = self._rows("original", address=storable(address))
         if not rows:
             raise SourceGone(f"{address!r} cannot be found: it was deleted.")
         row = rows[0]
@@ -85,7 +85,7 @@ class StoredFiles:
 
     def _rows(self, query: str, **values: Column) -> list[Row]:
         with closing(self._open()) as database:
-            return database.read(lambda session: session.all(query, path=self._path, **values))
+            return database.ask(query, path=self._path, **values)
 
     def _write(self, query: str, **values: Column) -> None:
         with closing(self._open()) as database:
@@ -124,5 +124,4 @@ def files_in(folder: Path, place: IndexPlace) -> Files:
 def stored_paths(prefix: str, open_database: Callable[[], Database]) -> set[str]:
     """Return the names and paths in a database that begin so."""
     with closing(open_database()) as database:
-        rows = database.read(lambda session: session.all("paths_of_originals", prefix=prefix))
-        return {row["path"] for row in rows}
+        return {row["path"] for row in database.ask("paths_of_originals", prefix=prefix)}

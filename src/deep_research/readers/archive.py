@@ -33,9 +33,9 @@ class BoundedFile(io.BufferedReader):
 
 
 def entry_names(raw: bytes, name: str) -> frozenset[str]:
-    """Return the names of a ZIP file's entries; refuse a broken file, and one that states too much."""
+    """Return the names of a ZIP file's entries."""
     with _opened(raw, name) as archive:
-        return _names(archive, name)
+        return frozenset(archive.namelist())
 
 
 def checked_names(raw: bytes, name: str) -> frozenset[str]:
@@ -45,7 +45,6 @@ def checked_names(raw: bytes, name: str) -> frozenset[str]:
     """
     unpacked = 0
     with _opened(raw, name) as archive:
-        names = _names(archive, name)
         if any(entry.compress_type not in METHODS for entry in archive.infolist()):
             raise SourceError(f"{name!r} is packed in a way that is not read; save it again.")
         for entry in archive.infolist():
@@ -56,11 +55,12 @@ def checked_names(raw: bytes, name: str) -> frozenset[str]:
                     unpacked += len(piece)
                     if unpacked > MAX_ARCHIVE_BYTES:
                         raise _too_large(name)
-    return names
+        return frozenset(archive.namelist())
 
 
 @contextmanager
 def _opened(raw: bytes, name: str) -> Iterator[zipfile.ZipFile]:
+    """Open a ZIP file; refuse one that is broken, protected, or states too much."""
     try:
         archive = zipfile.ZipFile(BoundedFile(io.BytesIO(raw)))
     except zipfile.LargeZipFile as exc:
@@ -68,16 +68,12 @@ def _opened(raw: bytes, name: str) -> Iterator[zipfile.ZipFile]:
     except DAMAGE as exc:
         raise SourceDamaged(f"{name!r} is damaged: it cannot be unpacked; save or download it again.") from exc
     with archive:
+        entries = archive.infolist()
+        if len(entries) > MAX_ARCHIVE_ENTRIES or sum(entry.file_size for entry in entries) > MAX_ARCHIVE_BYTES:
+            raise _too_large(name)
+        if any(entry.flag_bits & ENCRYPTED for entry in entries):
+            raise SourceProtected(f"{name!r} is protected by a password; save a copy without one.")
         yield archive
-
-
-def _names(archive: zipfile.ZipFile, name: str) -> frozenset[str]:
-    entries = archive.infolist()
-    if len(entries) > MAX_ARCHIVE_ENTRIES or sum(entry.file_size for entry in entries) > MAX_ARCHIVE_BYTES:
-        raise _too_large(name)
-    if any(entry.flag_bits & ENCRYPTED for entry in entries):
-        raise SourceProtected(f"{name!r} is protected by a password; save a copy without one.")
-    return frozenset(entry.filename for entry in entries)
 
 
 def _too_large(name: str) -> SourceError:

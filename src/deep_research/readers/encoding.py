@@ -9,13 +9,13 @@ import re
 from deep_research.errors import SourceError
 from deep_research.text.cleaning import clean_text
 
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 _EAST_ASIAN = ("gb18030", "big5hkscs", "cp932", "euc_jp", "cp949")
 # The commonest characters of Chinese prose in both scripts: about a third of any text, and rare in a misread one.
 _COMMON = frozenset(
@@ -26,10 +26,11 @@ _COMMON = frozenset(
     "이다는의에을를하고가은한도로서인지사자기대시어나해있정것그과수리일제부성전주"
 )
 # Pages declare the old name and use the newer, larger set, as browsers know.
-_LARGER = {
-    "gb2312": "gb18030", "gbk": "gb18030", "big5": "big5hkscs", "shift_jis": "cp932", "euc_kr": "cp949",
-    "iso8859-1": "cp1252", "ascii": "cp1252",
-}  # fmt: skip
+_LARGER = dict(
+    pair.split()
+    for pair in """gb2312 gb18030, gbk gb18030, big5 big5hkscs, shift_jis cp932, euc_kr cp949, iso8859-1 cp1252,
+    ascii cp1252""".split(",")
+)
 # What Python calls an encoding and no text is in; one of them is slow without bound.
 _NO_CHARSETS = frozenset("idna punycode raw-unicode-escape undefined unicode-escape utf-7".split())
 _LABEL = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.ASCII | re.IGNORECASE)
@@ -80,7 +81,7 @@ def _decode(raw: bytes, declared: str) -> tuple[str, str]:
 
 def _certain(raw: bytes) -> tuple[str, str] | None:
     """Return the text and its encoding where the bytes leave no doubt, whatever anybody declares."""
-    marked = (encoding for mark, encoding in _MARKS if raw.startswith(mark))
+    marked = (encoding for mark, encoding in _MARKS.items() if raw.startswith(mark))
     if encoding := next(marked, "") or _wide_encoding(raw):
         return raw.decode(encoding, "replace"), encoding
     text = _try(raw, "utf-8")

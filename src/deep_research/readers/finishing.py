@@ -4,7 +4,6 @@ from pathlib import PurePath
 
 from deep_research.readers.blocks import is_no_title, one_line
 from deep_research.readers.port import Reading
-from deep_research.sources.document import Place
 from deep_research.text.cleaning import clean_with_offsets
 from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.text.script import detect_language
@@ -37,7 +36,7 @@ def cleaned(reading: Reading) -> Reading:
     if moved != offsets or labels != [place.label for place in places]:
         spans = zip(moved[::2], moved[1::2], strict=True)
         places = tuple(
-            Place(kind=place.kind, label=label, start=start, end=end)
+            place.replace(label=label, start=start, end=end)
             for place, label, (start, end) in zip(places, labels, spans, strict=True)
         )
     facts = {fact: one_line(getattr(reading, fact)) for fact in _FACTS}

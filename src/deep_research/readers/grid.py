@@ -59,7 +59,7 @@ def _is_lone(row: Row) -> bool:
 
 def _add_lone(row: Row, blocks: BlockText, sheet: str, add: Callable[[str], None]) -> None:
     column = next(index for index, cell in enumerate(row.cells) if cell)
-    blocks.begin_place("cells", _range(sheet, row.number, row.number, [column]))
+    _begin_cells(blocks, sheet, [row], [column])
     add(row.cells[column])
 
 
@@ -70,16 +70,16 @@ def _add_table(rows: Sequence[Row], blocks: BlockText, sheet: str) -> None:
     head, names = (0, list(map(column_letters, columns))) if _lacks_header(top) else read_header(top)
     body = head
     if head and explains_columns(top[head:]):
-        blocks.begin_place("cells", _range(sheet, rows[head].number, rows[head].number, columns))
+        _begin_cells(blocks, sheet, [rows[head]], columns)
         blocks.paragraph(explanation(names, top[head]))
         body += 1
     is_filled_up = len(rows) * len(columns) <= _MAX_FILLED_UP
     blocks.end_place()
     if head:
-        blocks.begin_place("cells", _range(sheet, rows[0].number, rows[head - 1].number, columns))
+        _begin_cells(blocks, sheet, rows[:head], columns)
     blocks.row(names)
     for row in rows[body:]:
-        blocks.begin_place("cells", _range(sheet, row.number, row.number, columns))
+        _begin_cells(blocks, sheet, [row], columns)
         # Else only the columns that the row reaches to.
         own = columns if is_filled_up else columns[: bisect_left(columns, len(row.cells))]
         blocks.row(_cell(row, index) for index in own)
@@ -100,23 +100,15 @@ def read_header(rows: Sequence[Sequence[str]]) -> tuple[int, list[str]]:
     are_names = [all(map(is_label, row)) for row in rows[:3]] == [True, True, False]
     if not are_names or (all(rows[0][1:]) and rows[1][0]):
         return 1, list(rows[0])
-    upper, lower = _spread(rows[0], rows[1]), rows[1]
+    # Each name stands above the columns without one that follow it, as far as they are named below.
+    upper, lower = list(rows[0]), rows[1]
+    for at in range(1, len(upper)):
+        if not upper[at] and lower[at] and lower[at - 1]:
+            upper[at] = upper[at - 1]
     if all(rows[0][1:]):
         units = (unit if unit.startswith(_BRACKETS) else f"({unit})" if unit else "" for unit in lower)
         return 2, [f"{name} {unit}".strip() for name, unit in zip(upper, units, strict=True)]
     return 2, [" – ".join(dict.fromkeys(filter(None, pair))) for pair in zip(upper, lower, strict=True)]
-
-
-def _spread(upper: Sequence[str], lower: Sequence[str]) -> list[str]:
-    """Return an upper header row with each name repeated over the columns it stands above.
-
-    A name with nothing below it is its own column's.
-    """
-    spread = list(upper)
-    for at in range(1, len(spread)):
-        if not spread[at] and lower[at] and lower[at - 1]:
-            spread[at] = spread[at - 1]
-    return spread
 
 
 def explains_columns(rows: Sequence[Sequence[str]]) -> bool:
@@ -151,13 +143,13 @@ def _cell(row: Row, index: int) -> str:
     return row.cells[index] if index < len(row.cells) else ""
 
 
-def _range(sheet: str, top: int, bottom: int, columns: Sequence[int]) -> str:
-    """Return a range as sheet programs write it, such as Costs!A5:C5."""
+def _begin_cells(blocks: BlockText, sheet: str, rows: Sequence[Row], columns: Sequence[int]) -> None:
+    """Let what follows stand in the range of these rows, named as sheet programs write it, such as Costs!A5:C5."""
     if sheet and not _PLAIN_NAME.fullmatch(sheet):
         sheet = "'" + sheet.replace("'", "''") + "'"
     prefix = f"{sheet}!" if sheet else ""
-    first, last = f"{column_letters(columns[0])}{top}", f"{column_letters(columns[-1])}{bottom}"
-    return prefix + (first if first == last else f"{first}:{last}")
+    first, last = f"{column_letters(columns[0])}{rows[0].number}", f"{column_letters(columns[-1])}{rows[-1].number}"
+    blocks.begin_place("cells", prefix + (first if first == last else f"{first}:{last}"))
 
 
 def column_letters(column: int) -> str:

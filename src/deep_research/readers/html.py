@@ -262,7 +262,7 @@ def _walk_main(body: etree._Element, blocks: BlockText) -> None:
                     blocks.row(cells)
             blocks.end_block()
         elif tag == "code":
-            blocks.verbatim("".join(map(str, element.itertext())))
+            blocks.verbatim(element.xpath("string()"))
         elif tag == "quote" and len(element):
             blocks.paragraph(element.text or "")
             _walk_main(element, blocks)
@@ -348,7 +348,7 @@ def _add_whole(node: etree._Element, blocks: BlockText) -> None:
     if node.tag == "tr":
         blocks.row(map(_content, node.iterchildren("td", "th")))
     elif node.tag == "pre":
-        blocks.verbatim("".join(map(str, node.itertext())))
+        blocks.verbatim(node.xpath("string()"))
     elif node.tag != "head":
         blocks.heading(_content(node), int(str(node.tag)[1]))
 

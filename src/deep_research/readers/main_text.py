@@ -138,7 +138,7 @@ def _by_element(element: etree._Element, weights: _Weights, whole: float) -> etr
 
 
 def _asks_or_heads(button: etree._Element) -> bool:
-    text = one_line("".join(map(str, button.itertext())))
+    text = one_line(button.xpath("string()"))
     return text.endswith(("?", "？")) or any(above.tag in _HEADINGS for above in button.iterancestors())
 
 
@@ -155,7 +155,7 @@ def _by_heading(element: etree._Element, weights: _Weights, whole: float) -> etr
     """Find a section by a heading that offers something beside the text: the largest that begins with the heading."""
     if element.tag not in _HEADINGS or element.tag == "h1" or not 0 < weights[element] <= _MAX_HEADING:
         return None
-    heading = one_line("".join(map(str, element.itertext()))).replace("’", "'")
+    heading = one_line(element.xpath("string()")).replace("’", "'")
     if not _BESIDE.fullmatch(to_simplified(heading).lower().strip(" :：…!！.")):
         return None
     section = element

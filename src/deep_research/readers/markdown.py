@@ -49,7 +49,9 @@ _PICTURE = re.compile(r"!\[([^\]\n]{1,300})\]\(\s*<?([^\s<>()]{1,2000})")
 def read(raw: bytes, name: str) -> Reading:
     """Return a Markdown file as readable text with its headings; fields of a front matter give title, author, date."""
     fields, body, first_line = _front_matter(decode(raw, name)[0])
-    lines, headings = _strip_lines(_without_comments(body).split("\n"))
+    # The line breaks that stood in a comment stay.
+    shown = _COMMENT.sub(lambda found: "\n" * found[0].count("\n") if found[1] else found[0], body)
+    lines, headings = _strip_lines(shown.split("\n"))
     text = "\n".join(lines)
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     labelled = [(starts[index], label) for index, label in headings]
@@ -89,11 +91,6 @@ def _without_marks(line: str, opening: re.Pattern[str], closing: re.Pattern[str]
         parts += (line[at : begin.start()], line[begin.end() : end.start()])
         at = end.end()
     return "".join((*parts, line[at:]))
-
-
-def _without_comments(text: str) -> str:
-    """Return text without its comments, and with the line breaks that stood in them."""
-    return _COMMENT.sub(lambda found: "\n" * found[0].count("\n") if found[1] else found[0], text)
 
 
 def _front_matter(source: str) -> tuple[dict[str, str], str, int]:

@@ -15,7 +15,9 @@ _CONDITION = re.compile(r"(<=|>=|<>|=|<|>)(-?\d+(?:\.\d+)?)")
 _COMPARE = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq, "<>": operator.ne
 }  # fmt: skip
-_DIGIT = "0#?"
+_DIGIT, _GAP = "0#?", "\0"
+# From the first place for a digit, or the point before it, to the last and the commas behind it.
+_PLACES = re.compile(r"\.?[0#?](?:.*[0#?])?,*", re.DOTALL)
 _MAX_DECIMALS = 30
 # Excel's own limit.
 _MAX_FORMAT_CHARS = 255
@@ -26,14 +28,15 @@ _DAY_ZERO, _DAYS_TO_YEAR_9999 = datetime(1899, 12, 30), 2_958_465  # noqa: DTZ00
 
 
 class _Section(NamedTuple):
-    """One of the forms of a format: signs with whether each is a code, and the condition it is for."""
+    """One of the forms of a format: its signs, the same with a gap for each that is no code, and when it holds."""
 
-    signs: tuple[tuple[str, bool], ...]
-    condition: tuple[str, float] | None
+    text: str = ""
+    gapped: str = ""
+    condition: tuple[str, float] | None = None
 
     @property
     def codes(self) -> str:
-        return "".join(sign for sign, is_code in self.signs if is_code)
+        return self.gapped.replace(_GAP, "")
 
 
 def shown(value: object, number_format: str = "General") -> str:
@@ -57,20 +60,17 @@ def is_date_format(number_format: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _sections(number_format: str) -> list[_Section]:
-    sections = [_Section((), None)]
+    sections = [_Section()]
     for quoted, escaped, _, bracket, sign in _TOKEN.findall(number_format[:_MAX_FORMAT_CHARS]):
-        signs, condition = sections[-1]
         if sign == ";":
-            sections.append(_Section((), None))
-        elif bracket:
-            currency, limit = _CURRENCY.fullmatch(bracket), _CONDITION.fullmatch(bracket)
-            if currency:
-                signs = (*signs, (currency[1], False))
-            elif re.fullmatch(r"h+|m+|s+", bracket, re.IGNORECASE):
-                signs = (*signs, (bracket, True))
-            sections[-1] = _Section(signs, (limit[1], float(limit[2])) if limit else condition)
-        else:
-            sections[-1] = _Section((*signs, (sign or quoted or escaped, bool(sign))), condition)
+            sections.append(_Section())
+            continue
+        currency, limit = _CURRENCY.fullmatch(bracket), _CONDITION.fullmatch(bracket)
+        code = sign or (bracket if re.fullmatch(r"h+|m+|s+", bracket, re.IGNORECASE) else "")
+        literal = currency[1] if currency else quoted or escaped
+        text, gapped, condition = sections[-1]
+        condition = (limit[1], float(limit[2])) if limit else condition
+        sections[-1] = _Section(text + code + literal, gapped + code + _GAP * len(literal), condition)
     return sections
 
 
@@ -83,18 +83,13 @@ def _number(value: float, number_format: str) -> str:
     codes = section.codes
     if "General" in codes or "@" in codes or "/" in codes:
         return _general(value)
-    digits = [index for index, (sign, is_code) in enumerate(section.signs) if is_code and sign in _DIGIT]
-    if not digits:
-        return "".join(sign for sign, _ in section.signs)
-    first, last = digits[0], digits[-1] + 1
-    if first and section.signs[first - 1] == (".", True):
-        first -= 1
-    while last < len(section.signs) and section.signs[last] == (",", True):
-        last += 1
-    pattern = "".join(sign for sign, is_code in section.signs[first:last] if is_code)
+    places = _PLACES.search(section.gapped)
+    if places is None:
+        return section.text
+    pattern = places[0].replace(_GAP, "")
     size = abs(Decimal(repr(value))).scaleb(2 * codes.count("%"))
     body = f"{size:.{_decimals(pattern)[0]}E}" if "E" in pattern else _grouped(size, pattern)
-    before, after = ("".join(sign for sign, _ in part) for part in (section.signs[:first], section.signs[last:]))
+    before, after = section.text[: places.start()], section.text[places.end() :]
     minus = "-" if value < 0 and not has_own_sign and re.search(r"[1-9]", body) else ""
     text = (minus + before + body + after).strip()
     # Accountants' brackets read like a remark once they stand in a sentence.
@@ -137,7 +132,7 @@ def _general(value: float) -> str:
 
 
 def _moment(value: datetime | date | time | timedelta, number_format: str) -> str:
-    codes = "".join(section.codes for section in _sections(number_format)[:1]).lower()
+    codes = _sections(number_format)[0].codes.lower()
     if isinstance(value, timedelta):
         minutes, seconds = divmod(round(value.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02d}" + (f":{seconds:02d}" if seconds or "s" in codes else "")

@@ -128,14 +128,13 @@ def _without_running_lines(pages: list[_Page]) -> list[_Page]:
             [part for i, part in enumerate(p) if not (p[1:] and _PAGE_NUMBER.fullmatch(_edge_line(i, p, 1)))]
             for p in pages
         ]
-    counts = Counter(
-        shape for page in pages for shape in {_shape(_edge_line(i, page, _EDGE_LINES)) for i in range(len(page))}
-    )
+    shapes = [[_shape(_edge_line(i, page, _EDGE_LINES)) for i in range(len(page))] for page in pages]
+    counts = Counter(chain(*map(set, shapes)))
     needed = max(_REPEATED_MIN_PAGES, _REPEATED_SHARE * sum(map(bool, pages)))
     running = {shape for shape, count in counts.items() if shape and count >= needed}
     return [
-        [part for i, part in enumerate(page) if _shape(_edge_line(i, page, _EDGE_LINES)) not in running]
-        for page in pages
+        [part for part, shape in zip(page, own, strict=True) if shape not in running]
+        for page, own in zip(pages, shapes, strict=True)
     ]
 
 
@@ -193,26 +192,22 @@ def _rows_of(table: PageTable, above: list[str]) -> tuple[_Rows, list[str]]:
 def _join_pages(pages: list[_Page]) -> tuple[str, tuple[Place, ...]]:
     lines = (part for page in pages for part in page if isinstance(part, str))
     words = Counter(word for line in lines for word in re.findall(r"[^\W\d_][\w-]*", line.lower()))
-    parts: list[str] = []
+    text = ""
     places: list[Place] = []
-    length = 0
     for number, page in enumerate(_with_rows(pages), start=1):
         if not page:
             continue
-        if parts:
-            gap = _gap(parts[-1], page[0])
-            parts.append(gap)
-            length += len(gap)
+        if text:
+            text += _gap(text, page[0])
+        start = len(text)
         page_width = width_of(part for part in page if isinstance(part, str))
         blocks: list[str] = []
         for is_text, group in groupby(page, lambda part: isinstance(part, str)):
             run = [part if isinstance(part, str) else part.text for part in group]
             blocks += [join_lines(run, page_width, words)] if is_text else run
-        body = "\n\n".join(blocks)
-        places.append(Place(kind="page", label=str(number), start=length, end=length + len(body)))
-        parts.append(body)
-        length += len(body)
-    return "".join(parts), tuple(places)
+        text += "\n\n".join(blocks)
+        places.append(Place(kind="page", label=str(number), start=start, end=len(text)))
+    return text, tuple(places)
 
 
 def _gap(before: str, following: str | _Rows) -> str:

@@ -39,6 +39,7 @@ _FAR = 1e9
 class Box(NamedTuple):
     """A word, or several in a row: its characters in the page's text, and where it stands (y grows upwards)."""
 
+    page_text: str
     start: int
     end: int
     left: float
@@ -54,6 +55,14 @@ class Box(NamedTuple):
     @property
     def height(self) -> float:
         return self.top - self.bottom
+
+    @property
+    def center(self) -> float:
+        return (self.left + self.right) / 2
+
+    @property
+    def text(self) -> str:
+        return self.page_text[self.start : self.end]
 
 
 class PageTable(NamedTuple):
@@ -79,42 +88,45 @@ class _Edge(NamedTuple):
     end: float
 
 
+_Edges = Sequence[_Edge]
+# Those of a page from the top, each as stretches that stand apart.
+_Lines = Sequence[list[Box]]
+
+
 def find_page_tables(page: PdfPage, content: PdfTextPage, text: str, above: PageTable | None) -> list[PageTable]:
     """Return the tables of a page; `above` is the last table of the page before."""
     words = _words(content, text)
     lying, upright = _edges(page)
-    tables = list(_ruled_tables(content, text, words, lying, upright))
+    tables = list(_ruled_tables(content, words, lying, upright))
     taken = {word.start for table in tables for word in table.words}
     lines = _lines([word for word in words if word.start not in taken])
-    return tables + _aligned_tables(lines, text, lying, None if taken else above)
+    return tables + _aligned_tables(lines, lying, None if taken else above)
 
 
 def _words(content: PdfTextPage, text: str) -> list[Box]:
-    words = (_box(content, match.start(), match.end()) for match in _WORD.finditer(text))
+    words = (_box(content, text, match.start(), match.end()) for match in _WORD.finditer(text))
     return [word for word in words if word.top > word.bottom]
 
 
-def _box(content: PdfTextPage, start: int, end: int) -> Box:
+def _box(content: PdfTextPage, text: str, start: int, end: int) -> Box:
     """Return where characters of one line stand, by the first and the last of them."""
     box = pdfium.FS_RECTF()
     pdfium.FPDFText_GetLooseCharBox(content.raw, start, box)
     left, bottom, top = box.left, box.bottom, box.top
     pdfium.FPDFText_GetLooseCharBox(content.raw, end - 1, box)
-    return Box(start, end, left, bottom, box.right, top)
+    return Box(text, start, end, left, bottom, box.right, top)
 
 
-def _cell_text(words: Iterable[Box], text: str) -> str:
+def _cell_text(words: Iterable[Box]) -> str:
     """Return words in reading order, without spaces where Chinese needs none, and with cut words mended."""
     cell = ""
     end = -1
     for word in words:
-        following = text[word.start : word.end]
         if cell[-1:] in ("\x02", "\ufffe"):
-            cell = cell[:-1] + following
-        elif not cell or word.start == end or needs_no_space(cell, following):
-            cell += following
-        else:
-            cell += " " + following
+            cell = cell[:-1]
+        elif cell and word.start != end and not needs_no_space(cell, word.text):
+            cell += " "
+        cell += word.text
         end = word.end
     return with_whole_characters(cell.replace("\x02", "-").replace("\ufffe", "-"))
 
@@ -122,22 +134,18 @@ def _cell_text(words: Iterable[Box], text: str) -> str:
 # Ruled tables
 
 
-def _ruled_tables(
-    content: PdfTextPage, text: str, words: Sequence[Box], lying: Sequence[_Edge], upright: Sequence[_Edge]
-) -> Iterator[PageTable]:
+def _ruled_tables(content: PdfTextPage, words: Sequence[Box], lying: _Edges, upright: _Edges) -> Iterator[PageTable]:
     for rows_at, columns_at in _grids(lying, upright):
-        left, right, bottom, top = columns_at[0], columns_at[-1], rows_at[-1], rows_at[0]
         inside = [
             part
             for word in words
-            if bottom < word.middle < top and left - 1 < (word.left + word.right) / 2 < right + 1
+            if rows_at[-1] < word.middle < rows_at[0] and columns_at[0] - 1 < word.center < columns_at[-1] + 1
             for part in _cut_at(word, columns_at, content)
         ]
-        rows = _ruled_rows(inside, text, rows_at, columns_at, lying, upright)
-        rows = [row for row in rows if any(row)]
-        filled = sum(any(row[column] for row in rows) for column in range(len(columns_at) - 1))
+        rows = list(filter(any, _ruled_rows(inside, rows_at, columns_at, lying, upright)))
         cells = [cell for row in rows for cell in row]
-        is_table = len(rows) > 1 and filled > 1 and sum(map(bool, cells)) > _MIN_RULED_FILLED * len(cells)
+        filled_columns = sum(map(any, zip(*rows, strict=True)))
+        is_table = len(rows) > 1 and filled_columns > 1 and sum(map(bool, cells)) > _MIN_RULED_FILLED * len(cells)
         if is_table and max(map(len, cells)) <= _MAX_RULED_CELL_CHARS:
             yield PageTable(rows, tuple(pairwise(columns_at)), inside)
 
@@ -148,9 +156,9 @@ def _edges(page: PdfPage) -> tuple[list[_Edge], list[_Edge]]:
     upright: list[_Edge] = []
     for drawn in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_PATH], max_depth=1):
         for (x, y), (to_x, to_y) in _segments(drawn.raw, drawn.get_matrix()):
-            if abs(y - to_y) < 1 and abs(x - to_x) > 1:
+            if abs(y - to_y) < 1 < abs(x - to_x):
                 lying.append(_Edge(y, min(x, to_x), max(x, to_x)))
-            elif abs(x - to_x) < 1 and abs(y - to_y) > 1:
+            elif abs(x - to_x) < 1 < abs(y - to_y):
                 upright.append(_Edge(x, min(y, to_y), max(y, to_y)))
         if len(lying) + len(upright) > _MAX_PARTS:
             return [], []
@@ -194,21 +202,19 @@ def _joined(parts: list[_Edge]) -> list[_Edge]:
     return [edge for edge in joined if edge.end - edge.start >= _MIN_EDGE]
 
 
-def _grids(lying: Sequence[_Edge], upright: Sequence[_Edge]) -> Iterator[tuple[list[float], list[float]]]:
+def _grids(lying: _Edges, upright: _Edges) -> Iterator[tuple[list[float], list[float]]]:
     """Yield where the rows (downwards) and columns of each grid are bounded: lines that cross or touch."""
-    lying_left = list(lying)
-    while lying_left:
-        own_lying, own_upright = [lying_left.pop()], list[_Edge]()
-        grew = True
-        while grew:
-            met = [one for one in upright if one not in own_upright and any(_touch(two, one) for two in own_lying)]
-            own_upright += met
-            also = [one for one in lying_left if any(_touch(one, two) for two in own_upright)]
-            own_lying += also
-            lying_left = [one for one in lying_left if one not in also]
-            grew = bool(met or also)
-        rows_at = sorted({edge.at for edge in own_lying}, reverse=True)
-        columns_at = sorted({edge.at for edge in own_upright})
+    grids: list[tuple[set[_Edge], set[_Edge]]] = []
+    for edge in lying:
+        rows, columns = {edge}, {one for one in upright if _touch(edge, one)}
+        for met in [grid for grid in grids if not columns.isdisjoint(grid[1])]:
+            grids.remove(met)
+            rows |= met[0]
+            columns |= met[1]
+        grids.append((rows, columns))
+    for rows, columns in reversed(grids):
+        rows_at = sorted({edge.at for edge in rows}, reverse=True)
+        columns_at = sorted({edge.at for edge in columns})
         if len(rows_at) > 2 and len(columns_at) > 2:
             yield rows_at, columns_at
 
@@ -223,48 +229,40 @@ def _touch(lies: _Edge, stands: _Edge) -> bool:
 def _cut_at(word: Box, columns_at: Sequence[float], content: PdfTextPage) -> list[Box]:
     """Return a word, or its characters where it runs over the line between two cells."""
     if any(word.left + 1 < at < word.right - 1 for at in columns_at):
-        return [_box(content, at, at + 1) for at in range(word.start, word.end)]
+        return [_box(content, word.page_text, at, at + 1) for at in range(word.start, word.end)]
     return [word]
 
 
 def _ruled_rows(
     words: Sequence[Box],
-    text: str,
     rows_at: Sequence[float],
     columns_at: Sequence[float],
-    lying: Sequence[_Edge],
-    upright: Sequence[_Edge],
+    lying: _Edges,
+    upright: _Edges,
 ) -> list[list[str]]:
     """Return the text of each cell; a cell over several rows is repeated in each, one over several columns is not."""
-    bands, columns = list(pairwise(rows_at)), list(pairwise(columns_at))
     # The cell that a cell is part of: itself, the one to its left, or the one above it.
     owner: dict[tuple[int, int], tuple[int, int]] = {}
-    for row, (top, bottom) in enumerate(bands):
-        for column, (left, right) in enumerate(columns):
-            middle_x, middle_y = (left + right) / 2, (top + bottom) / 2
-            if column and not _is_drawn(upright, left, middle_y):
+    for row, (top, bottom) in enumerate(pairwise(rows_at)):
+        for column, (left, right) in enumerate(pairwise(columns_at)):
+            if column and not _is_drawn(upright, left, (top + bottom) / 2):
                 owner[row, column] = owner[row, column - 1]
-            elif row and not _is_drawn(lying, top, middle_x):
+            elif row and not _is_drawn(lying, top, (left + right) / 2):
                 owner[row, column] = owner[row - 1, column]
             else:
                 owner[row, column] = (row, column)
     held: dict[tuple[int, int], list[Box]] = {}
     for word in words:
-        row = next((at for at, (_, bottom) in enumerate(bands) if word.middle > bottom), len(bands) - 1)
-        center = (word.left + word.right) / 2
-        column = next((at for at, (_, right) in enumerate(columns) if center < right), len(columns) - 1)
+        row = sum(word.middle <= at for at in rows_at[1:-1])
+        column = sum(word.center >= at for at in columns_at[1:-1])
         held.setdefault(owner[row, column], []).append(word)
-    return [
-        [
-            _cell_text(held.get(own, ()), text) if own[1] == column else ""
-            for column in range(len(columns))
-            for own in [owner[row, column]]
-        ]
-        for row in range(len(bands))
-    ]
+    rows: list[list[str]] = [[] for _ in rows_at[1:]]
+    for (row, column), own in owner.items():
+        rows[row].append(_cell_text(held.get(own, ())) if own[1] == column else "")
+    return rows
 
 
-def _is_drawn(edges: Sequence[_Edge], at: float, through: float) -> bool:
+def _is_drawn(edges: _Edges, at: float, through: float) -> bool:
     return any(abs(edge.at - at) < _SAME_LINE and edge.start <= through <= edge.end for edge in edges)
 
 
@@ -309,31 +307,29 @@ class _Column:
         return stretch.left - room < self.right and self.left < stretch.right + room
 
 
-def _aligned_tables(
-    lines: Sequence[list[Box]], text: str, rules: Sequence[_Edge], above: PageTable | None
-) -> list[PageTable]:
+def _aligned_tables(lines: _Lines, rules: _Edges, above: PageTable | None) -> list[PageTable]:
     tables: list[PageTable] = []
+    if len(lines) > _MAX_LINES:
+        return tables
     at, first = 0, len(lines)
-    while at < len(lines) <= _MAX_LINES:
-        if found := _aligned_at(lines, at, text, rules, None):
+    while at < len(lines):
+        if found := _aligned_at(lines, at, rules, None):
             table, start, at = found
             tables.append(table)
             first = min(first, start)
         else:
             at += 1
-    for at in range(min(first, _MAX_LINES_ABOVE) if above and len(lines) <= _MAX_LINES else 0):
-        if found := _aligned_at(lines[:first], at, text, rules, above):
+    for at in range(min(first, _MAX_LINES_ABOVE) if above else 0):
+        if found := _aligned_at(lines[:first], at, rules, above):
             return [found[0], *tables]
     return tables
 
 
-def _aligned_at(
-    lines: Sequence[list[Box]], at: int, text: str, rules: Sequence[_Edge], above: PageTable | None
-) -> tuple[PageTable, int, int] | None:
+def _aligned_at(lines: _Lines, at: int, rules: _Edges, above: PageTable | None) -> tuple[PageTable, int, int] | None:
     """Return the table whose header is a line, or that goes on with the rows of `above`; its first line, the next."""
     if above is not None:
         columns = [_Column(left, right) for left, right in above.columns]
-    elif _is_header(lines[at], text):
+    elif _is_header(lines[at]):
         columns = [_Column(stretch.left, stretch.right) for stretch in lines[at]]
     else:
         return None
@@ -349,7 +345,7 @@ def _aligned_at(
         numbered.pop()
     columns = [column for column in columns if any(_boxes(column, numbers) for numbers in numbered)]
     cells = [[_boxes(column, numbers) for column in columns] for numbers in numbered]
-    rows = [[_cell_text(boxes, text) for boxes in row] for row in cells]
+    rows = [list(map(_cell_text, row)) for row in cells]
     names_most = above is not None or 2 * len(lines[at]) > len(columns)
     if len(columns) < 2 or not (names_most and _follow_each_other(cells)):
         return None
@@ -359,7 +355,12 @@ def _aligned_at(
     start = at
     top = lines[at][0].middle
     closest = top + 0.8 * (top - lines[numbered[-1][0]][0].middle) / max(1, len(numbered) - 1)
-    while above is None and start > max(0, at - 2) and _add_names_above(lines, start, columns, text, rows, closest):
+    while (
+        above is None
+        and start > max(0, at - 2)
+        and _distance(lines, start) <= _TABLE_GAP / 2 * lines[start - 1][0].height
+        and _add_names(lines[start - 1], columns, rows, closest)
+    ):
         start -= 1
     end = numbered[-1][-1] + 1
     words = [stretch for line in lines[start:end] for stretch in line]
@@ -370,14 +371,13 @@ def _spans(rule: _Edge, columns: Sequence[_Column]) -> bool:
     return rule.start < columns[0].left + _SAME_LINE and columns[-1].right - _SAME_LINE < rule.end
 
 
-def _is_header(line: Sequence[Box], text: str) -> bool:
-    names = [text[stretch.start : stretch.end] for stretch in line]
-    return 1 < len(names) <= _MAX_COLUMNS and all(
-        is_label(name) and display_width(name) <= _MAX_HEADER_WIDTH for name in names
+def _is_header(line: Sequence[Box]) -> bool:
+    return 1 < len(line) <= _MAX_COLUMNS and all(
+        is_label(name.text) and display_width(name.text) <= _MAX_HEADER_WIDTH for name in line
     )
 
 
-def _distance(lines: Sequence[list[Box]], number: int) -> float:
+def _distance(lines: _Lines, number: int) -> float:
     """Return how far a line stands under the one before it."""
     return lines[number - 1][0].middle - lines[number][0].middle
 
@@ -425,9 +425,7 @@ def _boxes(column: _Column, numbers: Iterable[int]) -> list[Box]:
     return [box for number in numbers for box in column.cells.get(number, ())]
 
 
-def _rows_of_lines(
-    lines: Sequence[list[Box]], at: int, columns: Sequence[_Column], bands: Sequence[int]
-) -> list[list[int]]:
+def _rows_of_lines(lines: _Lines, at: int, columns: Sequence[_Column], bands: Sequence[int]) -> list[list[int]]:
     """Return the lines of each row, by the rules between them, or else by where the first cells stand.
 
     A line without the first cell, or with it alone, belongs to the nearest row if it stands close to it.
@@ -440,7 +438,7 @@ def _rows_of_lines(
         for number in numbers
     ]
     distances = [_distance(lines, number) for number in numbers[1:]] + [_FAR]
-    pitches = [distances[index] for index in range(len(full) - 1) if full[index] and full[index + 1]]
+    pitches = [distance for distance, both in zip(distances, pairwise(full), strict=False) if all(both)]
     closest = min(0.8 * median(pitches or [_FAR]), _CELL_LEADING * lines[at][0].height)
     rows = [[at]]
     starts_next = False
@@ -453,7 +451,7 @@ def _rows_of_lines(
     return rows
 
 
-def _follow_each_other(cells: Sequence[Sequence[list[Box]]]) -> bool:
+def _follow_each_other(cells: Sequence[_Lines]) -> bool:
     """Return whether the text goes from row to row; that of prose in columns goes down one before the next."""
     starts = [min(box.start for boxes in row for box in boxes) for row in cells]
     ends = [max(box.end for boxes in row for box in boxes) for row in cells]
@@ -473,7 +471,7 @@ def _has_figures(rows: Sequence[Sequence[str]], has_header: bool, *, may_be_pros
     return len(body) > has_header and has_figures and is_filled and (may_be_prose or not is_prose)
 
 
-def _has_even_words(cells: Sequence[Sequence[list[Box]]], rows: Sequence[Sequence[str]], has_rules: bool) -> bool:
+def _has_even_words(cells: Sequence[_Lines], rows: Sequence[Sequence[str]], has_rules: bool) -> bool:
     """Return whether rows without figures are a table all the same: none has an empty cell, all begin at one place."""
     lefts = zip(*([boxes[0].left for boxes in row] for row in cells[1:] if all(row)), strict=True)
     return (
@@ -487,39 +485,32 @@ def _has_even_words(cells: Sequence[Sequence[list[Box]]], rows: Sequence[Sequenc
     )
 
 
-def _add_names_above(
-    lines: Sequence[list[Box]], at: int, columns: Sequence[_Column], text: str, rows: list[list[str]], closest: float
-) -> bool:
+def _add_names(line: Sequence[Box], columns: Sequence[_Column], rows: list[list[str]], closest: float) -> bool:
     """Add the line above a header if it is part of it: names over several columns, or the first lines of wrapped names.
 
     These stand lower than `closest`.
     """
-    if _distance(lines, at) > _TABLE_GAP / 2 * lines[at - 1][0].height:
-        return False
     places: list[list[int]] = []
-    names = [text[stretch.start : stretch.end] for stretch in lines[at - 1]]
-    for stretch, name in zip(lines[at - 1], names, strict=True):
-        met = [index for index, column in enumerate(columns) if column.meets(stretch)]
-        places.append(met or [max(0, sum(column.left < stretch.left for column in columns) - 1)])
-        is_taken = 0 in places[-1] and (rows[0][0] or not looks_like_title(name))
-        if is_taken or not is_label(name):
+    for name in line:
+        met = [index for index, column in enumerate(columns) if column.meets(name)]
+        places.append(met or [max(0, sum(column.left < name.left for column in columns) - 1)])
+        is_taken = 0 in places[-1] and (rows[0][0] or not looks_like_title(name.text))
+        if is_taken or not is_label(name.text):
             return False
     row = [""] * len(columns)
-    if all(len(over) == 1 for over in places) and (lines[at - 1][0].middle < closest or places == [[0]]):
-        for (over,), name in zip(places, names, strict=True):
-            row[over] = name
+    if all(len(over) == 1 for over in places) and (line[0].middle < closest or places == [[0]]):
+        for (over,), name in zip(places, line, strict=True):
+            row[over] = name.text
         rows[0] = [f"{upper} {lower}".strip() for upper, lower in zip(row, rows[0], strict=True)]
         return True
-    if len(names) == 1 and not {len(columns) - 2, len(columns) - 1} <= set(places[0]):
+    if len(line) == 1 and not {len(columns) - 2, len(columns) - 1} <= set(places[0]):
         return False
-    centers = [stretch.left + stretch.right for stretch in lines[at - 1]]
-    nearest = [
-        min(range(len(names)), key=lambda name: abs(centers[name] - column.left - column.right))
-        for column in columns[1:]
-    ]
-    first = 0 if len(names) > 1 else places[0][0] - 1
-    for index in range(first, len(nearest)):
-        if index == first or nearest[index] != nearest[index - 1]:
-            row[index + 1] = names[nearest[index]]
+    first = 1 if len(line) > 1 else places[0][0]
+    before = None
+    for index, column in enumerate(columns[first:], start=first):
+        nearest = min(line, key=lambda name: abs(name.left + name.right - column.left - column.right))
+        if nearest is not before:
+            row[index] = nearest.text
+        before = nearest
     rows.insert(0, row)
     return True

@@ -4,7 +4,7 @@ A reading's text is plain: paragraphs apart by a blank line, headings as `## Hea
 rows as `| a | b |`. Text and Markdown files keep their own lines, so that line numbers hold.
 """
 
-from typing import Protocol
+from collections.abc import Callable
 
 from deep_research.errors import SourceError
 from deep_research.sources.document import Picture, Place
@@ -40,12 +40,8 @@ class Reading(Value):
     warnings: tuple[str, ...] = ()
 
 
-class Reader(Protocol):
-    """A format's reader: raises `SourceError` for a file it cannot use, and nothing else."""
-
-    def __call__(self, raw: bytes, name: str) -> Reading:
-        """Return what the file holds; `name` is for messages."""
-        ...
+# A format's reader: raises `SourceError` for a file it cannot use, and nothing else; the name is for messages.
+Reader = Callable[[bytes, str], Reading]
 
 
 def failed(name: str, error: str) -> SourceError:

@@ -270,7 +270,7 @@ def _attribute(condition: str) -> tuple[str, str | None] | None:
 def page_sheet(tree: html.HtmlElement) -> StyleSheet:
     """Return the sheet of a page's own rules."""
     own = (style for style in tree.iter("style") if _holds_on_screen(f"@media {style.get('media', 'all').lower()}"))
-    css = "\n".join("".join(map(str, style.itertext())) for style in own)
+    css = "\n".join(style.xpath("string()") for style in own)
     used = {name for value in tree.xpath("//@class | //@id") for name in str(value).split()}
     return StyleSheet(css, used=frozenset(used), element_count=sum(1 for _ in tree.iter()))
 

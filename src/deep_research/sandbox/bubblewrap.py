@@ -22,16 +22,14 @@ PACKAGES = ("matplotlib", "numpy", "pandas")
 _NEEDED_VERSION = (0, 8)
 _LOOK_S = 10.0
 # Shown inside as they are, where there are such folders.
-_SYSTEM = (
-    *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/nix/store"),
-    *("/usr/share/fonts", "/usr/local/share/fonts"),
-)
+_SYSTEM = """
+    /lib /lib64 /usr/lib /usr/lib64 /etc/ld.so.cache /nix/store /usr/share/fonts /usr/local/share/fonts
+""".split()
 _INSIDE = "/sandbox"
-_APART = (
-    *("--unshare-user", "--disable-userns", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
-    *("--unshare-cgroup-try", "--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL"),
-    *("--hostname", "sandbox"),
-)
+_APART = """
+    --unshare-user --disable-userns --unshare-pid --unshare-net --unshare-ipc --unshare-uts --unshare-cgroup-try
+    --die-with-parent --new-session --as-pid-1 --cap-drop ALL --hostname sandbox
+""".split()
 
 
 def packages_problem() -> str:
@@ -72,10 +70,8 @@ class Bubblewrap:
             *_APART,
             *_each("--ro-bind-try", ((path, path) for path in _SYSTEM)),
             *_each("--ro-bind", zip(seen, inside.values(), strict=True)),
-            *("--dev-bind", "/dev/null", "/dev/null"),
-            *("--size", str(limits.scratch_mb << 20), "--tmpfs", "/tmp"),
-            *("--remount-ro", "/", "--chdir", "/tmp"),
-            *("--setenv", "LD_LIBRARY_PATH", f"{_INSIDE}/python/lib"),
+            *f"--dev-bind /dev/null /dev/null --size {limits.scratch_mb << 20} --tmpfs /tmp --remount-ro /".split(),
+            *f"--chdir /tmp --setenv LD_LIBRARY_PATH {_INSIDE}/python/lib".split(),
             *(inside[binary], "-I", "-S", "-B", "-c", program("worker.py")),
         ]
         if is_root:

@@ -10,9 +10,7 @@ _LOOK_S = 10.0
 _BUILD_S = 1800.0
 _NOBODY = "65534:65534"
 # The client hands its own proxies on, which may hold a password.
-_PROXIES = [
-    name for kind in ("http", "https", "ftp", "no", "all") for name in (f"{kind}_proxy", f"{kind.upper()}_PROXY")
-]
+_PROXIES = "http_proxy https_proxy ftp_proxy no_proxy all_proxy HTTP_PROXY HTTPS_PROXY FTP_PROXY NO_PROXY ALL_PROXY"
 
 
 class Docker:
@@ -39,16 +37,16 @@ class Docker:
         name = f"deep-research-{uuid4().hex}"
         # The container holds the scratch files and the fork server beside the code.
         memory = f"{limits.memory_mb + limits.scratch_mb + 256}m"
-        command = [
-            *("docker", "run", "--rm", "--interactive", "--name", name, "--pull", "never", "--log-driver", "none"),
-            *("--network", "none", "--read-only", "--ipc", "none", "--cap-drop", "ALL"),
-            *("--tmpfs", f"/tmp:size={limits.scratch_mb}m,nr_inodes=4096,noexec,nosuid,nodev"),
-            *("--security-opt", "no-new-privileges", "--user", _NOBODY, "--workdir", "/tmp"),
-            *("--memory", memory, "--memory-swap", memory, "--pids-limit", "64", "--cpus", "1"),
-            *("--ulimit", f"fsize={limits.file_mb << 20}", "--ulimit", "core=0"),
-            *(word for name in _PROXIES for word in ("--env", f"{name}=")),
-            *("--entrypoint", "python3", self._image, "-I", "-B", "-c", program("worker.py")),
-        ]
+        options = f"""
+            --rm --interactive --name {name} --pull never --log-driver none
+            --network none --read-only --ipc none --cap-drop ALL
+            --tmpfs /tmp:size={limits.scratch_mb}m,nr_inodes=4096,noexec,nosuid,nodev
+            --security-opt no-new-privileges --user {_NOBODY} --workdir /tmp
+            --memory {memory} --memory-swap {memory} --pids-limit 64 --cpus 1
+            --ulimit fsize={limits.file_mb << 20} --ulimit core=0
+            {" ".join(f"--env {proxy}=" for proxy in _PROXIES.split())} --entrypoint python3
+        """
+        command = ["docker", "run", *options.split(), self._image, *("-I", "-B", "-c"), program("worker.py")]
         # Ending the client ends no container.
         return Start(command, None, ending=["docker", "rm", "--force", name])
 

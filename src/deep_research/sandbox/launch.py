@@ -42,8 +42,9 @@ def main() -> None:
         os.close(source)
     try:
         os.setgroups([])
-        os.setresgid(given["uid"], given["uid"], given["uid"])
-        os.setresuid(given["uid"], given["uid"], given["uid"])
+        uid = given["uid"]
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
     except OSError as exc:
         sys.exit(f"there is no user to drop to from root ({exc.strerror})")
     os.chdir("/")

@@ -16,17 +16,17 @@ def _signal() -> bool:
 
 
 # Each gives something that counts as true where it gets through; nothing is changed.
-_TRIED: tuple[tuple[str, Callable[[], object]], ...] = (
-    ("a password file can be read", lambda: os.open("/etc/shadow", os.O_RDONLY)),
-    ("the environment of the first process can be read", lambda: os.open("/proc/1/environ", os.O_RDONLY)),
-    ("settings of the kernel can be written", lambda: os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY)),
-    ("its root folder can be written", lambda: os.access("/", os.W_OK)),
-    ("its libraries can be written", lambda: os.access(Path(contextlib.__file__).parent, os.W_OK)),
-    ("a network socket can be opened", lambda: socket.socket(socket.AF_INET)),
-    ("a socket to programs of this machine can be opened", lambda: socket.socket(socket.AF_UNIX)),
-    ("processes can be started", lambda: os.fork() or os._exit(0)),
-    ("signals can be sent", _signal),
-)
+_TRIED: dict[str, Callable[[], object]] = {
+    "a password file can be read": lambda: os.open("/etc/shadow", os.O_RDONLY),
+    "the environment of the first process can be read": lambda: os.open("/proc/1/environ", os.O_RDONLY),
+    "settings of the kernel can be written": lambda: os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY),
+    "its root folder can be written": lambda: os.access("/", os.W_OK),
+    "its libraries can be written": lambda: os.access(Path(contextlib.__file__).parent, os.W_OK),
+    "a network socket can be opened": lambda: socket.socket(socket.AF_INET),
+    "a socket to programs of this machine can be opened": lambda: socket.socket(socket.AF_UNIX),
+    "processes can be started": lambda: os.fork() or os._exit(0),
+    "signals can be sent": _signal,
+}
 
 
 def main(plt: Any) -> None:
@@ -35,7 +35,7 @@ def main(plt: Any) -> None:
         sys.stdout.write("the code is root\n")
     if set(os.environ) - {"MPLCONFIGDIR", "MPLBACKEND", "OPENBLAS_NUM_THREADS", "HOME", "LC_CTYPE"}:
         sys.stdout.write("it has an environment\n")
-    for problem, attempt in _TRIED:
+    for problem, attempt in _TRIED.items():
         with contextlib.suppress(OSError):
             if attempt():
                 sys.stdout.write(f"{problem}\n")

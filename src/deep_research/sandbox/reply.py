@@ -20,7 +20,9 @@ _MAX_FIGURES = 5
 _MAX_PICTURE_BYTES = 8 * 1024 * 1024
 _MAX_PIXELS_A_SIDE = 10_000
 _MAX_ERROR_CHARS = 4_000
-_SIGNATURE, _FIRST_CHUNK = b"\x89PNG\r\n\x1a\n", b"\x00\x00\x00\rIHDR"
+# The signature and the head of the first chunk, which begins with width and height.
+_PNG_START = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
+_MIN_PICTURE_BYTES = 65
 # What matplotlib writes, beside metadata, which are dropped.
 _SVG = "{http://www.w3.org/2000/svg}"
 _ELEMENTS = frozenset(
@@ -83,10 +85,12 @@ def _is_png(encoded: str) -> bool:
         picture = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
         return False
-    if len(picture) > _MAX_PICTURE_BYTES or not picture.startswith(_SIGNATURE + _FIRST_CHUNK):
-        return False
-    sides = struct.unpack_from(">II", picture, len(_SIGNATURE + _FIRST_CHUNK)) if len(picture) > 64 else (0,)
-    return all(0 < side <= _MAX_PIXELS_A_SIDE for side in sides) and b"IEND" in picture[-12:]
+    is_whole = picture.startswith(_PNG_START) and b"IEND" in picture[-12:]
+    return (
+        is_whole
+        and _MIN_PICTURE_BYTES <= len(picture) <= _MAX_PICTURE_BYTES
+        and all(0 < side <= _MAX_PIXELS_A_SIDE for side in struct.unpack_from(">II", picture, len(_PNG_START)))
+    )
 
 
 def _harmless(svg: str) -> str:

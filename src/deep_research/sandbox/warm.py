@@ -1,7 +1,7 @@
 """`WarmSandbox`: runs chart code in a worker that is ready, with a second one kept ready for when that is lost."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import AsyncExitStack
 
 from deep_research.errors import SourceError, SourceRefused
@@ -74,7 +74,8 @@ class WarmSandbox:
         if self._worker is not None and not self._worker.is_alive:
             await self._let_go()
         if self._worker is None:
-            self._worker = await self._next()
+            spare, self._spare = self._spare, None
+            self._worker = await self._started_again(spare)
         return self._worker
 
     async def _choose(self) -> Worker:
@@ -106,9 +107,8 @@ class WarmSandbox:
             on_failure.pop_all()
         return worker
 
-    async def _next(self) -> Worker:
-        """Return the spare one, or a new one where there is none."""
-        spare, self._spare = self._spare, None
+    async def _started_again(self, spare: Awaitable[Worker] | None = None) -> Worker:
+        """Return the spare one, or a new one where there is none that works."""
         try:
             worker = await (spare or self._start())
             return worker if worker.is_alive else await self._start()
@@ -120,10 +120,7 @@ class WarmSandbox:
         return await Worker.started(self._backend.start(self._limits), self._limits, self._style)
 
     async def _alone(self, code: str, data: Json) -> Execution:
-        try:
-            worker = await self._start()
-        except WorkerLost as exc:
-            raise SourceError(f"The sandbox could not be started again: {exc}") from exc
+        worker = await self._started_again()
         try:
             return await worker.run(code, data)
         except WorkerLost as exc:

@@ -17,6 +17,7 @@ import shutil
 import signal
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
@@ -32,8 +33,6 @@ _MAX_FILES = 64
 _LOOK_S = 0.01
 _SET_DUMPABLE, _SET_NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 4, 38, 22, 2
 _NAME = "<chart>"
-# Matplotlib rounds the angles of a pie.
-_ROUNDING = 1e-5
 
 
 class _Lines:
@@ -95,7 +94,10 @@ def main() -> NoReturn:
 
 
 def _load(style: str) -> dict[str, Any]:
-    """Return what chart code finds by name; draw once, so that fonts and the like are loaded for all children."""
+    """Return what chart code finds by name, and `plotted`, which reads the values of a chart.
+
+    Draw once, so that fonts and the like are loaded for all children.
+    """
     plt, numpy, pandas = map(import_module, ("matplotlib.pyplot", "numpy", "pandas"))
     fonts: Any = import_module("matplotlib.font_manager")
     # Matplotlib drops its open fonts in every child, as two processes would share a place in a file. Here the parent
@@ -113,7 +115,8 @@ def _load(style: str) -> dict[str, Any]:
     axes.legend()
     _drawn(figure)
     plt.close("all")
-    return {"plt": plt, "np": numpy, "numpy": numpy, "pd": pandas, "pandas": pandas}
+    found = {"plt": plt, "np": numpy, "numpy": numpy, "pd": pandas, "pandas": pandas}
+    return found | {"plotted": look["plotted"]}
 
 
 class _Fence:
@@ -217,7 +220,7 @@ def _say(descriptor: int, answer: dict[str, Any]) -> None:
 
 def _run(request: dict[str, Any], result_to: int, names: dict[str, Any]) -> None:
     """In the child: run the code, then write what it drew, or its error."""
-    code, plt = request["code"], names["plt"]
+    code, plt, plotted = request["code"], names["plt"], names.pop("plotted")
     # It would touch all that the parent has loaded, and so copy it.
     gc.disable()
     # Code that saves its chart often closes it too; then there would be nothing left to take.
@@ -226,7 +229,7 @@ def _run(request: dict[str, Any], result_to: int, names: dict[str, Any]) -> None
     answer: dict[str, Any] = {"error": ""}
     try:
         exec(compile(code, _NAME, "exec"), {"__name__": "__main__", "data": request["data"], **names})
-        answer |= _figures(plt, request["data"])
+        answer |= _figures(plt, request["data"], plotted)
     except BaseException:  # a chart that says `exit()` has failed too
         kind, error, trace = sys.exc_info()
         while trace and trace.tb_frame.f_code.co_filename != _NAME:
@@ -237,13 +240,13 @@ def _run(request: dict[str, Any], result_to: int, names: dict[str, Any]) -> None
     _say(result_to, answer)
 
 
-def _figures(plt: Any, data: Any) -> dict[str, Any]:
+def _figures(plt: Any, data: Any, plotted: Callable[[Any, Any], list[float]]) -> dict[str, Any]:
     figures = [plt.figure(number) for number in plt.get_fignums()[:MAX_FIGURES]]
     pictures = [_drawn(figure) for figure in figures]
     return {
         "figures": [base64.b64encode(png).decode() for png, _ in pictures],
         "svgs": [svg.decode() for _, svg in pictures],
-        "plotted": [[value for axes in figure.axes for value in _values(axes, data)] for figure in figures],
+        "plotted": [[value for axes in figure.axes for value in plotted(axes, data)] for figure in figures],
     }
 
 
@@ -254,31 +257,6 @@ def _drawn(figure: Any) -> tuple[bytes, bytes]:
     figure.set_layout_engine("none")
     import_module("matplotlib.backends.backend_svg").FigureCanvasSVG(figure).print_svg(svg)
     return png.getvalue(), svg.getvalue()
-
-
-def _values(axes: Any, data: Any) -> list[float]:
-    """Return the values that are drawn: of lines and points their height, of bars their length.
-
-    A wedge shows its share of the whole, and so a value of the data where that has the same share.
-    """
-    found: list[Any] = []
-    for line in axes.get_lines():
-        # A line that marks a place on the other axis has no height of its own.
-        if line.get_transform().contains_branch_seperately(axes.transData)[1]:
-            found += list(line.get_ydata(orig=False))
-    for bars in axes.containers:
-        is_lying = getattr(bars, "orientation", None) == "horizontal"
-        found += [bar.get_width() if is_lying else bar.get_height() for bar in bars if hasattr(bar, "get_height")]
-    for points in axes.collections:
-        if type(points).__name__ == "PathCollection":
-            found += [point[1] for point in points.get_offsets()]
-    wedges = [patch for patch in axes.patches if type(patch).__name__ == "Wedge"]
-    known = [row["value"] for row in data] if wedges else []
-    whole = sum(known) / (sum(wedge.theta2 - wedge.theta1 for wedge in wedges) or 1)
-    for wedge in wedges:
-        value = (wedge.theta2 - wedge.theta1) * whole
-        found.append(next((each for each in known if abs(each - value) <= _ROUNDING * abs(each)), value))
-    return [float(value) for value in found if value == value and abs(value) != float("inf")]
 
 
 if __name__ == "__main__":
