@@ -68,7 +68,7 @@ class Nodes:
         return _handed_on(await run(stage, state, context), context)
 
     async def _run(self, stage: Stage, state: State, context: StageContext) -> Update:
-        record = RunState(run=context.run.row, stage=stage, scope=context.scope, input=state, bound=context)
+        record = RunState(run=context.run.row, stage=stage, scope=context.scope, input=state, context=context)
         with watched(context.adapters.observers, Work("stage", stage, record.run.id, context.scope)):
             return await self._machine.run_stage(record)
 

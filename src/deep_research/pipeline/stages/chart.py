@@ -13,13 +13,17 @@ from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.passages import contexts_of, whole_tables
 from deep_research.pipeline.state import DeepResearchState, Update
+from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.weighing.charts import MAX_CHARTS
 from deep_research.reasoning.values import BrokenChart, ChartSpec, Findings
 from deep_research.report.figure import DataRow, Figure
 from deep_research.request import Language
 from deep_research.sandbox.port import Execution
+from deep_research.value import canonical_json
 
 _MIN_ROWS = 3
+# A chart takes a second or two; on a machine that is busy with much else it may take this long.
+_DRAWING_S = 30.0
 
 
 class ComputationEngine:
@@ -27,7 +31,7 @@ class ComputationEngine:
 
     async def plan_report_charts(self, findings: Findings, context: StageContext) -> tuple[ChartSpec, ...]:
         """Plan at most five charts; one whose values do not all stand in the evidence is none."""
-        specs = await context.reason("plan_charts", lambda reasoner: reasoner.plan_charts(findings))
+        specs = await context.reason(Reasoner.plan_charts, findings)
         evidence = {piece.id: piece for piece in findings.evidence}
         return tuple(spec for spec in specs if _is_backed(spec.rows, evidence))[:MAX_CHARTS]
 
@@ -72,18 +76,27 @@ class ComputationEngine:
                 plain = spec.replace(python_code="", chart_type=shape)
                 return await self._figure(plain, context, language)
             broken = BrokenChart(spec=spec, error=str(failure))
-        mended = await context.reason("repair_chart", lambda reasoner: reasoner.repair_chart(broken))
+        mended = await context.reason(Reasoner.repair_chart, broken)
         # Only the program changes: its data stay what the evidence says.
         return await self._figure(spec.replace(python_code=mended.python_code), context, language)
 
     async def _figure(self, spec: ChartSpec, context: StageContext, language: Language) -> Figure:
-        adapters = context.adapters
-        if spec.python_code and adapters.sandbox is not None:
-            execution = await context.execute(adapters.sandbox, spec)
-        elif adapters.draw is not None:
-            execution = await context.draw(adapters.draw, spec, language)
+        sandbox, draw = context.adapters.sandbox, context.adapters.draw
+        if spec.python_code and sandbox is not None:
+            program = spec.python_code, spec.data
+            asked = canonical_json(program)
+            execution = await context.draw("sandbox", asked, lambda: sandbox.execute(*program), sandbox.timeout_s)
+        elif draw is not None:
+            execution = await context.draw(
+                "draw",
+                [spec.title, spec.chart_type, spec.unit, spec.data, language],
+                lambda: draw(
+                    title=spec.title, chart_type=spec.chart_type, unit=spec.unit, rows=spec.rows, language=language
+                ),
+                _DRAWING_S,
+            )
         else:
-            raise SourceError(adapters.no_drawing)
+            raise SourceError(context.adapters.no_drawing)
         if problem := difference(spec.rows, execution):
             raise SourceError(problem)
         store, claim = context.run.store, context.run.claim

@@ -263,14 +263,8 @@ async def _by_reasoner(paragraphs: Sequence[Paragraph], sources: Sources, contex
         contexts=dict(sources.contexts),
     )
 
-    async def ask(reasoner: Reasoner) -> tuple[Judgement, ...]:
-        try:
-            return await reasoner.judge(support)
-        except CallFailed as failure:
-            failures.append(failure)
-            raise
-
-    answers = {judgement.number: judgement for judgement in await context.reason("judge", ask)}
+    judgements = await context.reason(Reasoner.judge, support, on_failure=failures.append)
+    answers = {judgement.number: judgement for judgement in judgements}
     is_unusable = any(isinstance(failure, UnusableAnswer) for failure in failures)
     pieces = {piece.id: piece for piece in sources.evidence}
     done, number = [], 0

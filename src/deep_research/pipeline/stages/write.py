@@ -28,6 +28,7 @@ from deep_research.pipeline.stages.verify import Checked, Sources, claims_nothin
 from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.pipeline.update import changes_since
 from deep_research.readers import PROMPT_INJECTION_FOUND, place_of
+from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.question.analysis import has_short_outline
 from deep_research.reasoning.rules.quoting.selection import stands_alone
 from deep_research.reasoning.rules.quoting.units import count_prompt_injections, rows_around
@@ -410,13 +411,13 @@ async def write(given: DeepResearchState, context: StageContext, reporter: Repor
         others = (paragraph for paragraph in body.paragraphs if paragraph.section != "abstract")
         body = body.replace(paragraphs=(*answer, *moved, *others))
     draft = draft.replace(paragraphs=body.paragraphs)
-    conclusion = await context.reason("conclude", lambda reasoner: reasoner.conclude(draft))
+    conclusion = await context.reason(Reasoner.conclude, draft)
     # What rules lead with is quoted from the sources, and checked like all else.
     leading = settled(await judged(as_claims(conclusion.abstract), sources, context.at("abstract")), sources)
     gaps, unfounded = _gaps([*conclusion.unanswered, *draft.gaps], brief)
     conclusion = conclusion.replace(abstract=leading.paragraphs, unanswered=() if is_written else gaps)
     is_unfounded = not evidence and context.request.search.model_knowledge
-    knowledge = await context.reason("recall", lambda reasoner: reasoner.recall(brief)) if is_unfounded else ""
+    knowledge = await context.reason(Reasoner.recall, brief) if is_unfounded else ""
     # Where nothing of a model's analysis could stand, what was counted does.
     is_weighed = any(paragraph.section == words("report.analysis") for paragraph in body.paragraphs)
     analysis = Checked() if is_weighed else await _analysis(given, sources, context)
@@ -444,7 +445,7 @@ async def write(given: DeepResearchState, context: StageContext, reporter: Repor
 
 async def _edited(draft: Draft, sources: Sources, context: StageContext) -> tuple[Paragraph, ...]:
     """Return the text as an editor mended it; what was changed is checked again."""
-    edits = await context.reason("edit", lambda reasoner: reasoner.edit(draft))
+    edits = await context.reason(Reasoner.edit, draft)
     if not edits:
         return draft.paragraphs
     changes = {edit.number: edit.sentences for edit in edits}
