@@ -21,13 +21,12 @@ from deep_research.pipeline.control import answer_run as put_answer
 from deep_research.pipeline.folder import with_files
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.replay import Difference, copy_run, differences, require_done
-from deep_research.pipeline.result import Result, contents_of
+from deep_research.pipeline.result import Result, edition_of
 from deep_research.pipeline.runtime import DeepResearchProcessor, OnQuestion
 from deep_research.pipeline.watching import Observer
 from deep_research.reasoning.rules.question.clarifier import usable_question
 from deep_research.reasoning.rules.question.intake_rules import load_rules
 from deep_research.reasoning.values import Plan
-from deep_research.report.edition import Edition
 from deep_research.request import (
     ClarifyMode,
     Depth,
@@ -38,13 +37,12 @@ from deep_research.request import (
     ResearchRequest,
     SearchKind,
 )
-from deep_research.runs import read_run, with_store
+from deep_research.runs import opened_store, read_run
 from deep_research.settings import Settings, load_settings
 from deep_research.sources.dating import period_named
 from deep_research.store.port import RunRow
-from deep_research.store.store import Store
 from deep_research.value import Json, JsonObject
-from deep_research.wiring import adapters_for, open_store
+from deep_research.wiring import adapters_for
 from deep_research.wiring.models import chosen_models
 from deep_research.wiring.search import NO_ENGINES, chosen_engines, known_engines
 
@@ -215,7 +213,8 @@ async def answer_run(
 ) -> Result:
     """Answer what a run waits for, in words or by the number of an option, go on with it and return its report."""
     row = await read_run(run, settings=settings)
-    await with_store(lambda store, _: put_answer(store, row, str(answer)), settings)
+    async with opened_store(settings) as (store, _):
+        await put_answer(store, row, str(answer))
     return await resume_run(
         row.id,
         settings=settings,
@@ -246,12 +245,9 @@ async def update_run(
 
 async def update_request(run: str, settings: Settings) -> tuple[RunRow, ResearchRequest]:
     """Return a run that is done, and the request of one that brings it up to date."""
-
-    async def read(store: Store, _: Settings) -> tuple[RunRow, Edition]:
+    async with opened_store(settings) as (store, _):
         row = await store.get_run(run)
-        return row, (await contents_of(row, store)).edition
-
-    row, edition = await with_store(read, settings)
+        edition = await edition_of(row, store)
     kept = row.result or {}
     if "plan" not in kept:
         raise UsageError(f"Run {row.id} was made by an earlier version, which did not keep its plan: ask again.")
@@ -295,16 +291,11 @@ async def replay_run(
         # The copy is a file of its own, also where the run lies in a database.
         changes: dict[str, object] = {"home": home, "logs": home / "logs", "database_url": None, "blobs": ""}
 
-        async def copy(store: Store, settings: Settings) -> tuple[RunRow, RunRow]:
+        async with opened_store(settings) as (store, _), opened_store(settings.with_changes(**changes)) as (to, _):
             row = await store.get_run(run)
             require_done(row)
-            to = open_store(settings.with_changes(**changes))
-            try:
-                return await with_files(row, store, settings.logs), await copy_run(row, store, to, logs=home / "logs")
-            finally:
-                await to.close()
-
-        row, begun = await with_store(copy, settings)
+            row = await with_files(row, store, settings.logs)
+            begun = await copy_run(row, store, to, logs=home / "logs")
         documents = home / "documents"
         documents.mkdir()
         own = settings_of(row.request, settings.with_changes(**_unset_keys(row.request, settings)))

@@ -4,8 +4,8 @@ Loads nothing that drives a run.
 """
 
 import shutil
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TypeVar, get_args
 
@@ -44,27 +44,20 @@ async def read_run(run: str, *, settings: Settings | None = None) -> RunRow:
 
 async def read_report(run: str, *, settings: Settings | None = None) -> Result:
     """Return the report of a run that is done, with its sources and findings."""
-
-    async def read(store: Store, settings: Settings) -> Result:
+    async with opened_store(settings) as (store, settings):
         return await result_of(await with_files(await store.get_run(run), store, settings.logs), store)
-
-    return await with_store(read, settings)
 
 
 async def read_contents(run: str, *, with_sources: bool = False, settings: Settings | None = None) -> Contents:
     """Return the report of a run that is done in parts, for an export."""
-
-    async def read(store: Store, settings: Settings) -> Contents:
+    async with opened_store(settings) as (store, settings):
         row = await with_files(await store.get_run(run), store, settings.logs)
         return await contents_of(row, store, with_sources=with_sources)
-
-    return await with_store(read, settings)
 
 
 async def recheck_run(run: str, *, settings: Settings | None = None) -> Recheck:
     """Check a finished report again: its files, against each other and against what the store keeps."""
-
-    async def check(store: Store, settings: Settings) -> Recheck:
+    async with opened_store(settings) as (store, settings):
         row = await with_files(await store.get_run(run), store, settings.logs)
         result, folder = kept_of(row), Path(row.folder)
         recheck = await _recheck(folder / "report.md", store)
@@ -73,8 +66,6 @@ async def recheck_run(run: str, *, settings: Settings | None = None) -> Recheck:
         stored = {name: await store.get_blob(str(id_)) for name, id_ in files.items() if id_}
         changed = [f"{name} is not as the run wrote it" for name, raw in stored.items() if _bytes(folder / name) != raw]
         return recheck.replace(problems=(*changed, *recheck.problems))
-
-    return await with_store(check, settings)
 
 
 async def recheck_file(report: Path, *, settings: Settings | None = None) -> Recheck:
@@ -108,34 +99,35 @@ def _bytes(path: Path) -> bytes | None:
 
 async def cancel_run(run: str, *, settings: Settings | None = None) -> RunRow:
     """Cancel a run, or ask the process that works on it to stop; everything finished so far is kept."""
-
-    async def ask(store: Store, settings: Settings) -> RunRow:
+    async with opened_store(settings) as (store, settings):
         row = await store.get_run(run)
         return await cancel(store, row, clock=SystemClock(), lease_s=settings.lease_s)
-
-    return await with_store(ask, settings)
 
 
 async def delete_run(run: str, *, keep_files: bool = False, settings: Settings | None = None) -> None:
     """Delete a run and, unless `keep_files`, its folder and the copy of its report; this cannot be undone."""
-
-    async def remove(store: Store, settings: Settings) -> set[Path]:
+    async with opened_store(settings) as (store, settings):
         row = await store.get_run(run)
         await store.delete_run(row.id, current_owner())
+    if not keep_files:
         # It lies elsewhere where another host finished the run.
-        return {Path(row.folder), folder_of(settings.logs, row.id, row.created_at)}
-
-    for folder in await with_store(remove, settings):
-        if not keep_files:
+        for folder in {Path(row.folder), folder_of(settings.logs, row.id, row.created_at)}:
             shutil.rmtree(folder, ignore_errors=True)
             report_copy_of(folder).unlink(missing_ok=True)
 
 
-async def with_store(work: Callable[[Store, Settings], Awaitable[T]], settings: Settings | None = None) -> T:
-    """Do work on the store of these settings, or of those in force, and close it."""
+@asynccontextmanager
+async def opened_store(settings: Settings | None = None) -> AsyncIterator[tuple[Store, Settings]]:
+    """Open the store of these settings, or of those in force, and return both."""
     settings = settings or load_settings()
     store = open_store(settings)
     try:
-        return await work(store, settings)
+        yield store, settings
     finally:
         await store.close()
+
+
+async def with_store(work: Callable[[Store, Settings], Awaitable[T]], settings: Settings | None = None) -> T:
+    """Do work on the store of these settings, or of those in force."""
+    async with opened_store(settings) as (store, settings):
+        return await work(store, settings)

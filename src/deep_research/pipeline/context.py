@@ -320,7 +320,7 @@ class StageContext:
 
     def _listener(self, act: str) -> OnDelta:
         """Return who listens to an answer while it comes; of a plan, every title is shown as soon as it is complete."""
-        plan, shown = "", set[str]()
+        plan = ""
 
         def on_delta(delta: Delta) -> None:
             nonlocal plan
@@ -329,9 +329,7 @@ class StageContext:
                 return
             plan += delta.text
             # A title ends with a quotation mark.
-            fresh = [title for title in finished_titles(plan) if title not in shown] if '"' in delta.text else []
-            shown.update(fresh)
-            for title in fresh:
+            for title in finished_titles(plan) if '"' in delta.text else ():
                 self._show_title(title)
 
         return on_delta

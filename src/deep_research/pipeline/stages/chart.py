@@ -136,7 +136,7 @@ async def chart(given: DeepResearchState, context: StageContext, computation: Co
     adapters = context.adapters
     if not (adapters.draw or adapters.sandbox or adapters.no_drawing):
         context.skip("charts are off")
-        return {"figures": []}
+        return {}
     found = await findings_from(given, context.records)
     findings = await whole_tables(found, context.records)
     language = findings.brief.language
@@ -148,7 +148,7 @@ async def chart(given: DeepResearchState, context: StageContext, computation: Co
         reason = "the findings hold no series of figures to draw"
         await context.emit("chart-planning", {"charts": planned, "reason": reason})
         context.skip(reason)
-        return {"figures": []}
+        return {}
     await context.emit("chart-planning", {"charts": planned})
     # Rows that nobody had quoted are cited now.
     used, known = {row.evidence for spec in specs for row in spec.rows}, {piece.id for piece in found.evidence}
@@ -159,7 +159,7 @@ async def chart(given: DeepResearchState, context: StageContext, computation: Co
         reason = words("chart.no_drawing", count=len(specs), reason=adapters.no_drawing)
         context.gaps.append(Gap(kind="chart", scope=context.scope, subject="", reason=reason))
         context.skip(reason)
-        return {"figures": []}
+        return {}
     if adapters.models and not has_sandbox:
         # Nothing is missing for the reader, so that it is no error.
         context.gaps.append(Gap(kind="chart", scope=context.scope, subject="", reason=words("chart.no_sandbox")))

@@ -27,7 +27,6 @@ from deep_research.reasoning.values import (
 )
 from deep_research.request import Language, ReportLength, ResearchRequest
 from deep_research.sources.hit import Hit
-from deep_research.value import canonical_json
 
 MAX_CLARIFICATION_ROUNDS = 3
 _RECORDED = ("question", "context", "exchanges", "known_terms", "unknown_terms")
@@ -83,7 +82,7 @@ async def intake(given: DeepResearchState, context: StageContext) -> Update:
         "assessment": assessment.to_json(),
         "analysis": brief.analysis.to_json(),
     }
-    await context.run.folder.write("clarify.json", canonical_json(record) + "\n")
+    await context.run.folder.write_json("clarify.json", record)
     if assessment.next_action == "CANNOT_DO":
         raise ClarificationFailed(assessment.reasoning)
     return _update(assessment, brief) | {"earlier": followed}

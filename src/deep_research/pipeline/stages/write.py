@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 from deep_research.events import MAX_EVENT_TEXT_CHARS, FinalReport
 from deep_research.evidence.passage import Evidence
@@ -158,10 +157,10 @@ class ReportGenerator:
             piece.to_json() | {"source": address_of[piece.document], "place": written.places.get(piece.id, "")}
             for piece in written.evidence
         ]
-        await folder.write("paragraphs.jsonl", _json_lines(lines))
-        await folder.write("evidence.jsonl", _json_lines(proofs))
-        await folder.write("citations.json", canonical_json(numbers) + "\n")
-        await folder.write("retrieval.json", canonical_json(written.health.to_json()) + "\n")
+        await folder.write_json("paragraphs.jsonl", *lines)
+        await folder.write_json("evidence.jsonl", *proofs)
+        await folder.write_json("citations.json", numbers)
+        await folder.write_json("retrieval.json", written.health.to_json())
         pieces = {piece.id: piece for piece in written.evidence}
         for caption in written.report.captions:
             files = await figure_files(
@@ -378,10 +377,6 @@ async def _noticed(citations: Citations, words: Words, records: RunRecords) -> l
     return remarks
 
 
-def _json_lines(records: list[Any]) -> str:
-    return "".join(canonical_json(record) + "\n" for record in records)
-
-
 async def write(given: DeepResearchState, context: StageContext, reporter: ReportGenerator) -> Update:
     """Edit the report and assemble it; return the content id of what the run's row will keep of it, and what was kept
     out.
@@ -404,9 +399,10 @@ async def write(given: DeepResearchState, context: StageContext, reporter: Repor
     body = settled(edited, sources)
     body = await _with_quotes(body, drafted, findings, sources, context)
     words = words_in(brief.language)
-    is_written = any(paragraph.section == "abstract" for paragraph in body.paragraphs)
-    if is_written:
-        answer, more = bounded([paragraph for paragraph in body.paragraphs if paragraph.section == "abstract"])
+    first = [paragraph for paragraph in body.paragraphs if paragraph.section == "abstract"]
+    is_written = bool(first)
+    if first:
+        answer, more = bounded(first)
         moved = (paragraph.replace(section=words("report.findings")) for paragraph in more)
         others = (paragraph for paragraph in body.paragraphs if paragraph.section != "abstract")
         body = body.replace(paragraphs=(*answer, *moved, *others))
@@ -414,7 +410,7 @@ async def write(given: DeepResearchState, context: StageContext, reporter: Repor
     conclusion = await context.reason(Reasoner.conclude, draft)
     # What rules lead with is quoted from the sources, and checked like all else.
     leading = settled(await judged(as_claims(conclusion.abstract), sources, context.at("abstract")), sources)
-    gaps, unfounded = _gaps([*conclusion.unanswered, *draft.gaps], brief)
+    gaps, unfounded = _gaps([*conclusion.unanswered, *draft.gaps], sources)
     conclusion = conclusion.replace(abstract=leading.paragraphs, unanswered=() if is_written else gaps)
     is_unfounded = not evidence and context.request.search.model_knowledge
     knowledge = await context.reason(Reasoner.recall, brief) if is_unfounded else ""
@@ -560,10 +556,9 @@ async def _disputed(findings: Findings, state: DeepResearchState, sources: Sourc
     return settled(await judged(tables, own, context.at("disputed")), own)
 
 
-def _gaps(open_questions: Sequence[str], brief: Brief) -> tuple[tuple[str, ...], tuple[Refusal, ...]]:
+def _gaps(open_questions: Sequence[str], sources: Sources) -> tuple[tuple[str, ...], tuple[Refusal, ...]]:
     """Part what stays open from what only looks like it: a gap names no figure, date or address but the question's."""
-    asked = f"{brief.original} {brief.question}"
     once = dict.fromkeys(open_questions)
-    founded = tuple(text for text in once if claims_nothing(text, asked))
+    founded = tuple(text for text in once if claims_nothing(text, sources.asked))
     refusals = (Refusal(section="gaps", text=text, reason="unfounded") for text in once if text not in founded)
     return founded, tuple(refusals)
