@@ -171,14 +171,10 @@ class StageContext:
         estimate: Spend = _NOTHING,
         *,
         scope: Scope | None = None,
-        is_run_wide: bool = False,
-        is_decision: bool = False,
-        is_free: bool = False,
         name: str = "",
     ) -> Json:
         """Return the recorded answer of a call from here, or make it; `scope` is of a part of this work."""
-        at = scope or self.scope
-        call = Call(kind, at, payload, estimate, self.phase, is_run_wide, is_decision, is_free, name)
+        call = Call(kind, scope or self.scope, payload, estimate, self.phase, name)
         return await self.run.journal.call(call, perform, self.trail)
 
     async def search(self, name: str, query: SearchQuery) -> list[Hit]:
@@ -200,7 +196,7 @@ class StageContext:
         payload: Json = {"engine": name, "query": query.as_asked, "limit": self.request.search.max_results}
         estimate = Spend(seconds=engine.timeout_s)
         # Two sections that ask the same of an engine ask once.
-        return engine, Call("search", self.scope, payload, estimate, self.phase, is_run_wide=True, name=name)
+        return engine, Call("search", self.scope, payload, estimate, self.phase, name)
 
     async def fetch(self, address: str) -> Fetched:
         """Return the bytes from the store or from the address; each page of a run is fetched once, whoever asks."""
@@ -238,7 +234,7 @@ class StageContext:
         async def perform() -> Answer:
             return Answer(None, one)
 
-        await self.call("query", query, perform, one, scope=self.scope.at("query"), is_decision=True)
+        await self.call("query", query, perform, one, scope=self.scope.at("query"))
 
     async def kept_plan(self, key: str) -> Json:
         """Return the plan that another run kept for all, or None; it is on record, so that a replay finds it too."""
@@ -251,7 +247,7 @@ class StageContext:
             return Answer(None if found is None else json_of(found))
 
         try:
-            return await self.call("cache", key, look, scope=self.scope.at("plan"), is_decision=True)
+            return await self.call("cache", key, look, scope=self.scope.at("plan"))
         except BudgetExceeded:
             return None
 
@@ -267,8 +263,7 @@ class StageContext:
         async def made() -> Answer:
             return Answer(await perform())
 
-        scope = self.scope.at(what)
-        return str(await self.call("decision", list(choices), made, scope=scope, is_decision=True, is_free=True))
+        return str(await self.call("decision", list(choices), made, scope=self.scope.at(what)))
 
     async def reason(
         self,

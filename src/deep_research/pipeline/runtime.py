@@ -277,10 +277,9 @@ class AgentRuntime:
                 warming = asyncio.ensure_future(in_thread(warm_up))
                 warming.add_done_callback(lambda done: done.cancelled() or done.exception())
             skipped = await self._refresh_index(context)
-            given = await _initial_state(context, skipped)
             work = Work("run", "", context.row.id)
             with working_for(context.journal), watched(self.adapters.observers, work):
-                end = await self._run_graph(session, context, given)
+                end = await self._run_graph(session, context, await _initial_state(context.row, skipped))
             await context.streaming.finish(**end._asdict())
             return await context.store.get_run(context.row.id)
         except asyncio.CancelledError:
@@ -406,16 +405,14 @@ async def _needs_work(store: Store, row: RunRow) -> bool:
     return row.status != "done" and (row.status != "waiting" or await is_answered(store, row))
 
 
-async def _initial_state(context: RunContext, skipped: list[Gap]) -> DeepResearchState:
+async def _initial_state(row: RunRow, skipped: list[Gap]) -> DeepResearchState:
     """Return what a run begins with; which files it could not read is told as it was when this try of it began."""
 
     async def look() -> list[Gap]:
         return skipped
 
-    row, request = context.row, context.row.request
-    gaps = (
-        await kept_look("skipped", [row.attempt], look, TypeAdapter(list[Gap]), context.journal) if request.docs else []
-    )
+    request = row.request
+    gaps = await kept_look("skipped", [row.attempt], look, TypeAdapter(list[Gap])) if request.docs else []
     return DeepResearchState(
         original_query=request.question,
         language=report_language(request.question, request.language),

@@ -46,7 +46,7 @@ async def changes_since(earlier: EarlierRun, new: Edition, context: StageContext
             snapshots={document.id: document.snapshot for document in documents},
         )
 
-    old = await kept_look("earlier", [earlier.run], look, TypeAdapter(_Kept), context.run.journal)
+    old = await kept_look("earlier", [earlier.run], look, TypeAdapter(_Kept))
     addresses = await records.store.list_addresses(records.run)
     slots = asyncio.Semaphore(_AT_ONCE)
 
