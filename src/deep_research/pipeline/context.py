@@ -282,7 +282,16 @@ class StageContext:
         ask: Callable[[Reasoner], Awaitable[Result]] = methodcaller(act, asked)
         if not adapters.models or adapters.reasoner is None:
             return await ask(adapters.fallback)
-        model = self._model(act)
+        model = JournalledModel(
+            adapters.models,
+            self.call,
+            clock=adapters.clock,
+            meter=self.run.meter,
+            tries=adapters.model_tries,
+            jitter=adapters.jitter,
+            listen=lambda: self._listener(act),
+            is_given_up=self._is_given_up(act),
+        )
         try:
             result = await ask(adapters.reasoner(model))
         except CallFailed as failure:
@@ -299,19 +308,6 @@ class StageContext:
             await self.lost("chain", model.replies[-1].model, model.passed_over)
         await self._emit_replies(act, model)
         return result
-
-    def _model(self, act: str) -> JournalledModel:
-        adapters = self.adapters
-        return JournalledModel(
-            adapters.models,
-            self.call,
-            clock=adapters.clock,
-            meter=self.run.meter,
-            tries=adapters.model_tries,
-            jitter=adapters.jitter,
-            listen=lambda: self._listener(act),
-            is_given_up=self._is_given_up(act),
-        )
 
     def _listener(self, act: str) -> OnDelta:
         """Return who listens to an answer while it comes; of a plan, every title is shown as soon as it is complete."""

@@ -17,7 +17,7 @@ from deep_research.reasoning.rules.question.signals import asks_for_judgement
 from deep_research.reasoning.rules.quoting.units import headings_above
 from deep_research.reasoning.rules.weighing.claims import find_disagreements
 from deep_research.reasoning.rules.weighing.strength import Weighed, weigh_findings, weigh_tables
-from deep_research.reasoning.values import Analysis, Digest, Findings, Reflection, SectionWork, Synthesis
+from deep_research.reasoning.values import Analysis, Findings, Reflection, Synthesis
 from deep_research.report.paragraph import Backing, Paragraph, Sentence
 from deep_research.sources.dating import day_of
 from deep_research.sources.origins import OriginText, group_origins
@@ -113,12 +113,6 @@ async def _sources(documents: Iterable[str], records: RunRecords) -> dict[str, _
 
 class ResearchAnalyzer:
     """Brings findings together."""
-
-    async def compress(self, work: SectionWork, context: StageContext) -> Digest:
-        """Keep the evidence worth keeping; ids that the section does not have are dropped."""
-        digest = await context.reason(Reasoner.compress, work)
-        known = {evidence.id for evidence in work.evidence}
-        return digest.replace(evidence=tuple(id_ for id_ in digest.evidence if id_ in known))
 
     def intermediate_synthesis(self, reflection: Reflection) -> Synthesis:
         """Return what is known about a section after a round."""
