@@ -320,26 +320,17 @@ class AgentRuntime:
         """Bring the documents' index up to date; what cannot be read is reported, and named in the report's limits."""
         if self.adapters.corpus is None or self.adapters.is_replay:
             return []
-        emit = Emitter(context.streaming, "index")
-        await emit("progress", {"step": "index", "status": "started"})
+        stage = context.stage("index")
+        await stage.emit("progress", {"step": "index", "status": "started"})
         survey = await self.adapters.corpus.refresh()
         require_documents(survey, Path(context.row.request.docs))
         words = words_of(context.row)
-        # A reader says in English what is wrong with a file.
-        skipped = [
-            Gap(
-                kind="page",
-                scope="index",
-                subject=one.address,
-                reason=words("failed.file", address=one.address, reason=one.reason),
-            )
-            for one in survey.skipped
-        ]
-        for gap in skipped:
-            await emit("error", {"message": gap.in_words, "step": "index"})
+        for one in survey.skipped:
+            # A reader says in English what is wrong with a file.
+            await stage.lost("page", one.address, words("failed.file", address=one.address, reason=one.reason))
         counted: JsonObject = {"files": survey.files, "indexed": survey.indexed, "read_now": survey.read_now}
-        await emit("progress", {"step": "index", "status": "done", "data": counted})
-        return skipped
+        await stage.emit("progress", {"step": "index", "status": "done", "data": counted})
+        return stage.gaps
 
     async def _retried(self, context: RunContext, given: DeepResearchState) -> _End:
         """Run the graph from its beginning, also when it is tried again: what was done comes from the journal."""
