@@ -17,7 +17,7 @@ from argon2 import PasswordHasher
 from hypothesis import settings, strategies
 
 from deep_research.charts import drawing
-from deep_research.pipeline import context
+from deep_research.pipeline.stages import chart
 from deep_research.search import throttle
 from deep_research.service import passwords
 from tests.support.cpu import costly, cpu_s, note_cost
@@ -34,7 +34,7 @@ settings.load_profile("quick")
 LONG_TIMEOUT_S = 1_800
 CPU_BEFORE, SHARED_CPU = pytest.StashKey[float](), pytest.StashKey[list[float]]()
 # A chart that is late on a busy machine is no defect either.
-drawing._TIMEOUT_S = context._DRAWING_S = HANG_S
+drawing._TIMEOUT_S = chart._DRAWING_S = HANG_S
 # A password is hashed as it is everywhere, but not for a tenth of a second each time.
 passwords.PasswordHasher = partial(PasswordHasher, time_cost=1, memory_cost=1_024, parallelism=1)  # type: ignore[assignment,attr-defined]  # it is only called
 

@@ -21,7 +21,7 @@ from deep_research.pipeline.control import answer_run as put_answer
 from deep_research.pipeline.folder import with_files
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.replay import Difference, copy_run, differences, require_done
-from deep_research.pipeline.result import Result, contents_of
+from deep_research.pipeline.result import Result, edition_of
 from deep_research.pipeline.runtime import DeepResearchProcessor, OnQuestion
 from deep_research.pipeline.watching import Observer
 from deep_research.reasoning.rules.question.clarifier import usable_question
@@ -247,7 +247,7 @@ async def update_request(run: str, settings: Settings) -> tuple[RunRow, Research
     """Return a run that is done, and the request of one that brings it up to date."""
     async with opened_store(settings) as (store, _):
         row = await store.get_run(run)
-        edition = (await contents_of(row, store)).edition
+        edition = await edition_of(row, store)
     kept = row.result or {}
     if "plan" not in kept:
         raise UsageError(f"Run {row.id} was made by an earlier version, which did not keep its plan: ask again.")

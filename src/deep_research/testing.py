@@ -86,13 +86,14 @@ class ScriptedModel:
         """Spend what the act costs, or fail as scripted."""
         price, number = self._price(request.act), self.calls[request.act]
         self.calls[request.act] += 1
-        self.log.write("begin", "llm", f"{request.act} {request.prompt}")
+        asked = f"{request.act} {request.prompt}"
+        self.log.write("begin", "llm", asked)
         await asyncio.sleep(price.delay_s)
         failures = self.failures.get(request.act, ())
         if number < len(failures):
-            self.log.write("fail", "llm", f"{request.act} {request.prompt}")
+            self.log.write("fail", "llm", asked)
             raise failures[number]
-        self.log.write("end", "llm", f"{request.act} {request.prompt}")
+        self.log.write("end", "llm", asked)
         return ModelReply(text="", model=self.name, tokens_in=0, tokens_out=price.tokens, usd=price.usd)
 
 
@@ -170,20 +171,3 @@ class MemoryFetcher:
             raise SourceError(f"There is no page at {address}.")
         self.log.write("end", "fetch", address)
         return Fetched(address=address, media_type="text/plain", raw=text.encode())
-
-
-def numbered_pages(count: int) -> tuple[list[Hit], dict[str, str]]:
-    """Return that many pages about costs and results, as hits and as texts."""
-    hits, texts = [], {}
-    for number in range(1, count + 1):
-        address = f"https://example.test/page/{number}"
-        title = f"Report {number}"
-        texts[address] = (
-            f"{title}\n\nThe costs of project {number} came to {number * 7} million euros in 20{10 + number % 15}. "
-            f"The results of project {number} were measured for {number + 2} years. "
-            f"Nobody disputes the costs and results of project {number}.\n"
-        )
-        hits.append(
-            Hit(address=address, title=title, snippet=f"Costs and results of project {number}", engine="static")
-        )
-    return hits, texts

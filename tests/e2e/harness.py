@@ -26,9 +26,9 @@ from pydantic import SecretStr
 from deep_research.cli.main import main
 from deep_research.events import OnEvent, RunEvent
 from deep_research.pipeline.adapters import Adapters
+from deep_research.pipeline.journal import DECISIONS
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.runtime import DeepResearchProcessor
-from deep_research.pipeline.statistics import DECISIONS
 from deep_research.report.escaping import unescape
 from deep_research.request import ResearchRequest
 from deep_research.settings import Settings

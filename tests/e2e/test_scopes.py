@@ -7,10 +7,10 @@ from typing import Any
 
 from deep_research.pipeline.adapters import Adapters
 from deep_research.request import SearchEngineConfig
-from deep_research.testing import StaticSearch, numbered_pages
+from deep_research.testing import StaticSearch
 from tests.e2e.harness import Lab, User
 from tests.support.analyst import ScriptedAnalyst
-from tests.support.world import with_models
+from tests.support.world import numbered_pages, with_models
 
 
 def test_scopes_of_journal_and_events_never_change(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from deep_research.reasoning.model.reasoner import ModelReasoner
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.settings import Settings
-from deep_research.testing import ActPrice, CallLog, MemoryFetcher, ScriptedModel, StaticSearch, numbered_pages
+from deep_research.sources.hit import Hit
+from deep_research.testing import ActPrice, CallLog, MemoryFetcher, ScriptedModel, StaticSearch
 from deep_research.wiring import build as build_real
 from tests.support.reasoner import CostedReasoner, ScriptedReasoner
 
@@ -78,3 +79,20 @@ def build(settings: Settings) -> Adapters:
     """Return the parts of a scripted run that takes a moment for each call, so that it can be watched and killed."""
     slow = World(act=ActPrice(tokens=100, usd=0.001, delay_s=0.1), search_s=0.1, page_s=0.05)
     return replace(slow, long_act=ActPrice(tokens=400, usd=0.004, delay_s=0.3)).adapters(settings)
+
+
+def numbered_pages(count: int) -> tuple[list[Hit], dict[str, str]]:
+    """Return that many pages about costs and results, as hits and as texts."""
+    hits, texts = [], {}
+    for number in range(1, count + 1):
+        address = f"https://example.test/page/{number}"
+        title = f"Report {number}"
+        texts[address] = (
+            f"{title}\n\nThe costs of project {number} came to {number * 7} million euros in 20{10 + number % 15}. "
+            f"The results of project {number} were measured for {number + 2} years. "
+            f"Nobody disputes the costs and results of project {number}.\n"
+        )
+        hits.append(
+            Hit(address=address, title=title, snippet=f"Costs and results of project {number}", engine="static")
+        )
+    return hits, texts

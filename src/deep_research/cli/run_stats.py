@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from deep_research.cli.run_page import cost_in_words
 from deep_research.messages.words import Words
 from deep_research.pipeline.control import words_of
-from deep_research.pipeline.statistics import DECISIONS
+from deep_research.pipeline.journal import DECISIONS
 from deep_research.store.port import RunRow
 from deep_research.value import JsonObject
 

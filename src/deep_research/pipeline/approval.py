@@ -152,8 +152,7 @@ def correction_in(answer: Json) -> Correction | None:
     """Return what an answer changes about the question, None where it only answers."""
     if isinstance(answer, dict) and isinstance(named := answer.get("focus"), list):
         return Correction(focus=tuple(map(str, named))[:MAX_SECTIONS])
-    found = _CORRECTION.fullmatch(to_simplified(answer)) if isinstance(answer, str) else None
-    if not found or not isinstance(answer, str):
+    if not isinstance(answer, str) or not (found := _CORRECTION.fullmatch(to_simplified(answer))):
         return None
     text = answer[slice(*found.span("text"))].strip()
     if not found["focus"]:

@@ -42,15 +42,13 @@ class BudgetLedger:
 
         Where only the reservations of calls in flight stand in its way, it waits for them: most cost far less.
         """
-        while True:
-            refused = self.refusal(estimate, phase)
-            if refused is None:
-                self.reserve(estimate)
-                return None
+        while refused := self.refusal(estimate, phase):
             if not self._reserved or self.refusal(estimate, phase, held=Spend()):
                 return refused
             self._settled.clear()
             await self._settled.wait()
+        self.reserve(estimate)
+        return None
 
     def refusal(self, estimate: Spend, phase: Phase, *, held: Spend | None = None) -> BudgetKind | None:
         """Return the first limit that a call of this size could break; `held` stands in for what is reserved."""

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import methodcaller
 from typing import TypeVar, cast
 
 from deep_research.errors import (
@@ -20,7 +21,7 @@ from deep_research.errors import (
 from deep_research.events import LiveText
 from deep_research.fetch.port import Fetched
 from deep_research.llm.port import Delta, OnDelta
-from deep_research.pipeline.adapters import Adapters, Draw
+from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.folder import RunFolder
 from deep_research.pipeline.gap import Gap, GapKind
@@ -33,20 +34,18 @@ from deep_research.pipeline.scope import Scope, fetch_scope
 from deep_research.pipeline.streaming import Emitter, StreamingManager
 from deep_research.reasoning.model.planning import finished_titles
 from deep_research.reasoning.port import Reasoner
-from deep_research.reasoning.values import ChartSpec
-from deep_research.request import BudgetKind, Language, ResearchRequest, Spend
-from deep_research.sandbox.port import Execution, Sandbox
+from deep_research.request import BudgetKind, ResearchRequest, Spend
+from deep_research.sandbox.port import Execution
 from deep_research.search.port import SearchEngine
 from deep_research.sources.address import canonical_address
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.store.port import Answers, RunRow
 from deep_research.value import Json, canonical_json, digest, json_of
 
+Asked = TypeVar("Asked")
 Result = TypeVar("Result")
 # So many failures of a model in a row, and rules do the act for the rest of the run.
 MAX_FAILURES = 3
-# A chart takes a second or two; on a machine that is busy with much else it may take this long.
-_DRAWING_S = 30.0
 _NOTHING = Spend()
 # Acts whose answers are text for people.
 _PROSE = frozenset({"draft", "analyze"})
@@ -172,14 +171,10 @@ class StageContext:
         estimate: Spend = _NOTHING,
         *,
         scope: Scope | None = None,
-        is_run_wide: bool = False,
-        is_decision: bool = False,
-        is_free: bool = False,
         name: str = "",
     ) -> Json:
         """Return the recorded answer of a call from here, or make it; `scope` is of a part of this work."""
-        at = scope or self.scope
-        call = Call(kind, at, payload, estimate, self.phase, is_run_wide, is_decision, is_free, name)
+        call = Call(kind, scope or self.scope, payload, estimate, self.phase, name)
         return await self.run.journal.call(call, perform, self.trail)
 
     async def search(self, name: str, query: SearchQuery) -> list[Hit]:
@@ -201,7 +196,7 @@ class StageContext:
         payload: Json = {"engine": name, "query": query.as_asked, "limit": self.request.search.max_results}
         estimate = Spend(seconds=engine.timeout_s)
         # Two sections that ask the same of an engine ask once.
-        return engine, Call("search", self.scope, payload, estimate, self.phase, is_run_wide=True, name=name)
+        return engine, Call("search", self.scope, payload, estimate, self.phase, name)
 
     async def fetch(self, address: str) -> Fetched:
         """Return the bytes from the store or from the address; each page of a run is fetched once, whoever asks."""
@@ -222,26 +217,15 @@ class StageContext:
         raw = fresh[0] if fresh else await run.store.get_blob(kept.snapshot)
         return Fetched(**kept.model_dump(exclude={"snapshot"}), raw=raw)
 
-    async def execute(self, sandbox: Sandbox, spec: ChartSpec) -> Execution:
-        """Return the figures of a model's program from the journal or from the sandbox."""
+    async def draw(
+        self, kind: str, asked: Json, draw: Callable[[], Awaitable[Execution]], timeout_s: float
+    ) -> Execution:
+        """Return the pictures of a chart from the journal, or have them drawn."""
 
         async def perform() -> Answer:
-            return Answer((await sandbox.execute(spec.python_code, spec.data)).to_json())
+            return Answer((await draw()).to_json())
 
-        asked = canonical_json([spec.python_code, spec.data])
-        return Execution.from_json(await self.call("sandbox", asked, perform, Spend(seconds=sandbox.timeout_s)))
-
-    async def draw(self, draw: Draw, spec: ChartSpec, language: Language) -> Execution:
-        """Return the pictures of a chart's rows from the journal or from our own drawing program."""
-
-        async def perform() -> Answer:
-            drawn = await draw(
-                title=spec.title, chart_type=spec.chart_type, unit=spec.unit, rows=spec.rows, language=language
-            )
-            return Answer(drawn.to_json())
-
-        asked: Json = [spec.title, spec.chart_type, spec.unit, spec.data, language]
-        return Execution.from_json(await self.call("draw", asked, perform, Spend(seconds=_DRAWING_S)))
+        return Execution.from_json(await self.call(kind, asked, perform, Spend(seconds=timeout_s)))
 
     async def count_query(self, query: str) -> None:
         """Put a search task on record as one query, however many engines it asks, or refuse it."""
@@ -250,27 +234,28 @@ class StageContext:
         async def perform() -> Answer:
             return Answer(None, one)
 
-        await self.call("query", query, perform, one, scope=self.scope.at("query"), is_decision=True)
+        await self.call("query", query, perform, one, scope=self.scope.at("query"))
 
-    async def kept(self, kind: str, key: str) -> Json:
-        """Return what another run kept for all, or None; what was found is on record, so that a replay finds it too."""
+    async def kept_plan(self, key: str) -> Json:
+        """Return the plan that another run kept for all, or None; it is on record, so that a replay finds it too."""
         cache = self.adapters.cache
         if cache is None or not self.adapters.models:
             return None
 
         async def look() -> Answer:
-            found = await cache.get(kind, key)
+            found = await cache.get("plan", key)
             return Answer(None if found is None else json_of(found))
 
         try:
-            return await self.call("cache", key, look, scope=self.scope.at(kind), is_decision=True)
+            return await self.call("cache", key, look, scope=self.scope.at("plan"))
         except BudgetExceeded:
             return None
 
-    async def keep_for_others(self, kind: str, key: str, data: Json, *, seconds: float) -> None:
-        """Keep something for other runs, for a while."""
-        if self.adapters.cache is not None and seconds:
-            await self.adapters.cache.put(kind, key, canonical_json(data).encode(), seconds)
+    async def keep_plan(self, key: str, plan: Json) -> None:
+        """Keep a plan for other runs, for a while."""
+        adapters = self.adapters
+        if adapters.cache is not None and adapters.plan_cache_s:
+            await adapters.cache.put("plan", key, canonical_json(plan).encode(), adapters.plan_cache_s)
 
     async def decide(self, what: str, choices: Sequence[str], perform: Callable[[], Awaitable[str]]) -> str:
         """Return a choice that hangs on time as it was made, or make it now; no budget refuses it."""
@@ -278,23 +263,39 @@ class StageContext:
         async def made() -> Answer:
             return Answer(await perform())
 
-        scope = self.scope.at(what)
-        return str(await self.call("decision", list(choices), made, scope=scope, is_decision=True, is_free=True))
+        return str(await self.call("decision", list(choices), made, scope=self.scope.at(what)))
 
-    async def reason(self, act: str, ask: Callable[[Reasoner], Awaitable[Result]]) -> Result:
-        """Let the reasoner judge; where it cannot, the stand-in does, and that is put on record.
+    async def reason(
+        self,
+        method: Callable[[Reasoner, Asked], Awaitable[Result]],
+        asked: Asked,
+        *,
+        on_failure: Callable[[CallFailed], object] = lambda _: None,
+    ) -> Result:
+        """Let the reasoner do one of its acts; where it cannot, the stand-in does, and that is put on record.
 
         An unusable answer and a spent budget always have a stand-in; other failures only in a branch, or where the
         whole run was tried again before. A model that refuses every call stops the run: its user can mend that, and
         nothing is lost.
         """
-        adapters = self.adapters
+        adapters, act = self.adapters, method.__name__
+        ask: Callable[[Reasoner], Awaitable[Result]] = methodcaller(act, asked)
         if not adapters.models or adapters.reasoner is None:
             return await ask(adapters.fallback)
-        model = self._model(act)
+        model = JournalledModel(
+            adapters.models,
+            self.call,
+            clock=adapters.clock,
+            meter=self.run.meter,
+            tries=adapters.model_tries,
+            jitter=adapters.jitter,
+            listen=lambda: self._listener(act),
+            is_given_up=self._is_given_up(act),
+        )
         try:
             result = await ask(adapters.reasoner(model))
         except CallFailed as failure:
+            on_failure(failure)
             has_answered = isinstance(failure, BudgetExceeded | UnusableAnswer)
             stands_in = self.is_branch or self.run.last_try.is_set() or has_answered
             if isinstance(failure, ModelRefused) or not stands_in:
@@ -308,22 +309,9 @@ class StageContext:
         await self._emit_replies(act, model)
         return result
 
-    def _model(self, act: str) -> JournalledModel:
-        adapters = self.adapters
-        return JournalledModel(
-            adapters.models,
-            self.call,
-            clock=adapters.clock,
-            meter=self.run.meter,
-            tries=adapters.model_tries,
-            jitter=adapters.jitter,
-            listen=lambda: self._listener(act),
-            is_given_up=self._is_given_up(act),
-        )
-
     def _listener(self, act: str) -> OnDelta:
         """Return who listens to an answer while it comes; of a plan, every title is shown as soon as it is complete."""
-        plan, shown = "", set[str]()
+        plan = ""
 
         def on_delta(delta: Delta) -> None:
             nonlocal plan
@@ -332,9 +320,7 @@ class StageContext:
                 return
             plan += delta.text
             # A title ends with a quotation mark.
-            fresh = [title for title in finished_titles(plan) if title not in shown] if '"' in delta.text else []
-            shown.update(fresh)
-            for title in fresh:
+            for title in finished_titles(plan) if '"' in delta.text else ():
                 self._show_title(title)
 
         return on_delta

@@ -3,7 +3,7 @@
 import asyncio
 import errno
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from deep_research.errors import CannotWrite, DeepResearchError
 from deep_research.masking import masked
@@ -71,5 +71,6 @@ async def together(work: Sequence[Awaitable[Result]]) -> list[Result]:
 
 async def both(one: Awaitable[One], other: Awaitable[Other]) -> tuple[One, Other]:
     """Wait for two things that do not need each other."""
-    first, second = await together([cast("Awaitable[Any]", one), cast("Awaitable[Any]", other)])
+    pieces: list[Awaitable[Any]] = [one, other]
+    first, second = await together(pieces)
     return first, second

@@ -18,6 +18,7 @@ from deep_research.readers import read
 from deep_research.readers.pictures import whole_address
 from deep_research.reasoning.rules.quoting.units import count_prompt_injections
 from deep_research.report.citation import Citations
+from deep_research.report.edition import Edition
 from deep_research.report.figure import Caption, Figure, Image
 from deep_research.report.layout import Report
 from deep_research.report.paragraph import Paragraph, Sentence, is_quoted, note
@@ -157,14 +158,7 @@ def figure_record(caption: Caption) -> JsonObject:
     return record | {"number": caption.number, "files": [caption.file(ending) for ending in endings]}
 
 
-async def figure_files(
-    caption: Caption,
-    *,
-    evidence: Mapping[str, Evidence],
-    places: Mapping[str, str],
-    citations: Citations,
-    records: RunRecords,
-) -> dict[str, bytes]:
+async def figure_files(caption: Caption, edition: Edition, records: RunRecords) -> dict[str, bytes]:
     """Return the files of a figure by name: the pictures, for light and for dark pages, and its rows with sources."""
     files = {caption.file(".png"): await records.store.get_blob(caption.figure.png)}
     if caption.figure.svg:
@@ -172,9 +166,8 @@ async def figure_files(
         files |= {caption.file(".svg"): svg, caption.file("-dark.svg"): in_dark(svg.decode()).encode()}
     rows = []
     for row in caption.figure.rows:
-        piece = evidence[row.evidence]
-        number = citations.number(piece.document)
-        source = citations.cited[number - 1]
+        piece, number = edition.passage[row.evidence], edition.number_of(row.evidence)
+        source = edition.citations.cited[number - 1]
         rows.append(
             {
                 "label": row.label,
@@ -183,7 +176,7 @@ async def figure_files(
                 "unit": caption.figure.unit,
                 "citation": str(number),
                 "source": f"{source.title} - {source.address}",
-                "place": places.get(piece.id, ""),
+                "place": piece.place,
                 "passage": piece.quote,
                 "evidence": piece.id,
             }

@@ -40,6 +40,10 @@ class RunFolder:
         """Write a file of the run."""
         return await self.write_at(self.path / name, content)
 
+    async def write_json(self, name: str, *records: object) -> Path:
+        """Write a file of the run as JSON, one record a line."""
+        return await self.write(name, "".join(canonical_json(record) + "\n" for record in records))
+
     async def write_at(self, target: Path, content: str | bytes) -> Path:
         """Write a file under a temporary name and rename it once the claim was found valid."""
         raw = content.encode() if isinstance(content, str) else content

@@ -33,6 +33,12 @@ from deep_research.value import Json, JsonObject, canonical_json, digest_of, jso
 _INLINE_ANSWER_BYTES = 8_192
 _BLOB = "journal_blob"
 _LOOK_EVERY_S = 1.0
+# What calls nobody is written down once it was made: a choice or a count.
+DECISIONS = frozenset({"query", "decision", "cache", "look"})
+# What is never refused, whatever was spent.
+_FREE = frozenset({"decision", "look"})
+# What is the same call wherever in the run it is made from.
+_RUN_WIDE = frozenset({"search", "llm", "look"})
 
 
 class Trail:
@@ -59,8 +65,7 @@ class Trail:
 class Call:
     """One outside call: what is asked, where in the run, and the most it can cost.
 
-    A run-wide call is the same call wherever it is made from. A decision calls nobody: it is written down once made.
-    What is free is never refused, whatever was spent. `name` says who is called; another may give the same answer.
+    `name` says who is called; another may give the same answer.
     """
 
     kind: str
@@ -68,9 +73,6 @@ class Call:
     payload: Json
     estimate: Spend
     phase: Phase
-    is_run_wide: bool = False
-    is_decision: bool = False
-    is_free: bool = False
     name: str = ""
 
     def key(self, attempt: int) -> str:
@@ -80,7 +82,7 @@ class Call:
     @cached_property
     def _spelled(self) -> str:
         """Return the parts of the key but the last as JSON, once: a payload may be a long prompt."""
-        return f"{canonical_json([self.kind, '' if self.is_run_wide else self.scope, self.payload])[:-1]},"
+        return f"{canonical_json([self.kind, '' if self.kind in _RUN_WIDE else self.scope, self.payload])[:-1]},"
 
 
 @dataclass(frozen=True)
@@ -229,17 +231,17 @@ class Journal:
             attempt += 1
 
     async def _make(self, call: Call, perform: Perform, started: JournalRow) -> Json:
-        refused = None if call.is_free else await self.ledger.admit(call.estimate, call.phase)
+        refused = None if call.kind in _FREE else await self.ledger.admit(call.estimate, call.phase)
         if refused is not None:
             raise await self._failed(started, BudgetExceeded(refused), state="refused")
         spend = Spend()
         try:
             if self._stop is not None:  # It may have waited for the budget meanwhile.
                 raise self._stop
-            if not call.is_decision:
+            if call.kind not in DECISIONS:
                 await self._write(started)
             work = Work(call.kind, call.name, self.claim.run, call.scope, call.payload)
-            with watched(() if call.is_decision else self.observers, work):
+            with watched(() if call.kind in DECISIONS else self.observers, work):
                 answer = await _within(call.estimate.seconds, perform())
                 work.answer = answer.data
             spend = answer.spend
@@ -263,7 +265,7 @@ class Journal:
                 await self._write(started.replace(error=error))
             raise
         finally:
-            if not call.is_free:
+            if call.kind not in _FREE:
                 self.ledger.settle(call.estimate, spend)
 
     async def _failed(self, started: JournalRow, failure: CallFailed, *, state: str = "failed") -> CallFailed:

@@ -83,14 +83,10 @@ class JournalledCorpus:
 
 
 async def kept_look(
-    act: str,
-    asked: list[Json],
-    look: Callable[[], Awaitable[Result]],
-    kind: TypeAdapter[Result],
-    journal: Journal | None = None,
+    act: str, asked: list[Json], look: Callable[[], Awaitable[Result]], kind: TypeAdapter[Result]
 ) -> Result:
     """Return what a run learned on this machine when it first asked, or look now; outside of a run, just look."""
-    journal = journal or _at_work.get()
+    journal = _at_work.get()
     if journal is None:
         return await look()
     payload: Json = [act, *asked]
@@ -100,7 +96,7 @@ async def kept_look(
         async def perform() -> Answer:
             return Answer(kind.dump_python(await look(), mode="json"))
 
-        call = Call("look", f"look/{act}", payload, Spend(), "ending", True, is_decision=True, is_free=True)
+        call = Call("look", f"look/{act}", payload, Spend(), "ending")
         journal.looks[key] = kind.validate_python(await journal.call(call, perform, Trail()))
     return cast("Result", journal.looks[key])
 
@@ -187,10 +183,9 @@ class JournalledModel:
             reply = await model.complete(request, on_delta=self.listen())
             return Answer({"reply": reply.to_json(), "prompt": measured.to_json()}, reply.spend)
 
-        # The same prompt has the same answer wherever in the run it is asked; a model's name is not part of it, so that
-        # a run that goes on with another model keeps what it has.
+        # A model's name is no part of it, so that a run that goes on with another model keeps what it has.
         payload: JsonObject = {"request": request.to_json(), "link": link, "try": number}
         estimate = model.estimate(request)
-        answer = await self.call("llm", payload, perform, estimate, is_run_wide=True, name=model.name)
+        answer = await self.call("llm", payload, perform, estimate, name=model.name)
         assert isinstance(answer, dict)
         return ModelReply.from_json(answer["reply"])

@@ -77,7 +77,7 @@ class StateMachine:
         return await extract(state.input, state.context)
 
     async def _stage_compress(self, state: RunState) -> StageResult:
-        return await compress(state.input, state.context, self.analyzer)
+        return await compress(state.input, state.context)
 
     async def _stage_reflect(self, state: RunState) -> StageResult:
         return await reflect(state.input, state.context, self.analyzer, self.planner)

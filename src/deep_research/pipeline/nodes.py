@@ -19,6 +19,7 @@ from deep_research.pipeline.context import RunContext, StageContext
 from deep_research.pipeline.control import focus_changes
 from deep_research.pipeline.earlier import Earlier, nearest
 from deep_research.pipeline.fan_out import both, fan_out, isolated, out_of_files, together, told_of
+from deep_research.pipeline.journal import Trail
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.outcome import find_copies, section_work, share_out, stop_of
 from deep_research.pipeline.scope import Scope
@@ -68,7 +69,7 @@ class Nodes:
         return _handed_on(await run(stage, state, context), context)
 
     async def _run(self, stage: Stage, state: State, context: StageContext) -> Update:
-        record = RunState(run=context.run.row, stage=stage, scope=context.scope, input=state, bound=context)
+        record = RunState(run=context.run.row, stage=stage, scope=context.scope, input=state, context=context)
         with watched(context.adapters.observers, Work("stage", stage, record.run.id, context.scope)):
             return await self._machine.run_stage(record)
 
@@ -373,7 +374,7 @@ class Nodes:
         before = {*state.evidence, *(id_ for task in state.tasks if task not in tasks for id_ in task.evidence)}
         found = [id_ for task in tasks for id_ in task.evidence]
         evidence = merge_unique(state.evidence, found)
-        context.trail.heads = tuple(sorted({key for task in tasks for key in task.after})) or state.after
+        context.trail.join([Trail(task.after) for task in tasks])
         update: Update = {"evidence": evidence, "fresh": len(set(found) - before)}
         update |= await self._in_branch(Stage.COMPRESS, state.replace(evidence=evidence), context)
         return _handed_on(update, context)

@@ -49,15 +49,8 @@ async def findings_from(state: DeepResearchState, records: RunRecords) -> Findin
     sections = []
     for number, section in enumerate(state.plan.sections, start=state.sections_before + 1):
         outcome = outcomes.get(number, SectionState())
-        known = SectionState(
-            brief=state.brief,
-            section=section,
-            evidence=(*outcome.evidence, *state.shared.get(section.title, ())),
-            synthesis=outcome.synthesis,
-            round=outcome.round,
-            asked=outcome.asked,
-        )
-        work = await section_work(known, records)
+        evidence = (*outcome.evidence, *state.shared.get(section.title, ()))
+        work = await section_work(outcome.replace(brief=state.brief, section=section, evidence=evidence), records)
         own = without_copies(work.evidence, state.copies)
         sections.append(work.replace(evidence=tuple(own)))
     return Findings(brief=state.brief, plan=state.plan, sections=tuple(sections))

@@ -104,9 +104,9 @@ async def health_of(cited: Iterable[str], records: RunRecords, *, is_followed: b
         if row.kind == "search":
             name = Scope(row.scope).last
             _count(engines.setdefault(name, EngineHealth(name)), row, answer)
-        elif row.kind == "fetch" and row.error is not None:
+        elif row.error is not None:
             blocked[address] = str(row.error["detail"])
-        elif row.kind == "fetch":
+        else:
             pages[address] = Snapshot.from_json(answer).snapshot
     used = set(cited)
     documents = [(address, await records.document(id_)) for id_, address in (await records.documents()).items()]

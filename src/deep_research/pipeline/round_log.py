@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from deep_research.events import RunEvent
 from deep_research.pipeline.folder import RunFolder
 from deep_research.pipeline.scope import Scope
-from deep_research.value import JsonObject, canonical_json
+from deep_research.value import JsonObject
 
 FILE = "rounds.jsonl"
 _KINDS = frozenset({"serp-query", "search-task", "source", "section-coverage"})
@@ -29,7 +29,7 @@ class RoundLog:
             for event in await folder.store.read_events(folder.claim.run, after=self._seq):
                 self._seq = event.seq
                 self._events += [event] if event.kind in _KINDS else []
-            await folder.write(FILE, "".join(canonical_json(line) + "\n" for line in rounds_of(self._events)))
+            await folder.write_json(FILE, *rounds_of(self._events))
 
 
 def rounds_of(events: Iterable[RunEvent]) -> list[JsonObject]:

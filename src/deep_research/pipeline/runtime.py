@@ -277,10 +277,9 @@ class AgentRuntime:
                 warming = asyncio.ensure_future(in_thread(warm_up))
                 warming.add_done_callback(lambda done: done.cancelled() or done.exception())
             skipped = await self._refresh_index(context)
-            given = await _initial_state(context, skipped)
             work = Work("run", "", context.row.id)
             with working_for(context.journal), watched(self.adapters.observers, work):
-                end = await self._run_graph(session, context, given)
+                end = await self._run_graph(session, context, await _initial_state(context.row, skipped))
             await context.streaming.finish(**end._asdict())
             return await context.store.get_run(context.row.id)
         except asyncio.CancelledError:
@@ -321,26 +320,17 @@ class AgentRuntime:
         """Bring the documents' index up to date; what cannot be read is reported, and named in the report's limits."""
         if self.adapters.corpus is None or self.adapters.is_replay:
             return []
-        emit = Emitter(context.streaming, "index")
-        await emit("progress", {"step": "index", "status": "started"})
+        stage = context.stage("index")
+        await stage.emit("progress", {"step": "index", "status": "started"})
         survey = await self.adapters.corpus.refresh()
         require_documents(survey, Path(context.row.request.docs))
         words = words_of(context.row)
-        # A reader says in English what is wrong with a file.
-        skipped = [
-            Gap(
-                kind="page",
-                scope="index",
-                subject=one.address,
-                reason=words("failed.file", address=one.address, reason=one.reason),
-            )
-            for one in survey.skipped
-        ]
-        for gap in skipped:
-            await emit("error", {"message": gap.in_words, "step": "index"})
+        for one in survey.skipped:
+            # A reader says in English what is wrong with a file.
+            await stage.lost("page", one.address, words("failed.file", address=one.address, reason=one.reason))
         counted: JsonObject = {"files": survey.files, "indexed": survey.indexed, "read_now": survey.read_now}
-        await emit("progress", {"step": "index", "status": "done", "data": counted})
-        return skipped
+        await stage.emit("progress", {"step": "index", "status": "done", "data": counted})
+        return stage.gaps
 
     async def _retried(self, context: RunContext, given: DeepResearchState) -> _End:
         """Run the graph from its beginning, also when it is tried again: what was done comes from the journal."""
@@ -406,16 +396,14 @@ async def _needs_work(store: Store, row: RunRow) -> bool:
     return row.status != "done" and (row.status != "waiting" or await is_answered(store, row))
 
 
-async def _initial_state(context: RunContext, skipped: list[Gap]) -> DeepResearchState:
+async def _initial_state(row: RunRow, skipped: list[Gap]) -> DeepResearchState:
     """Return what a run begins with; which files it could not read is told as it was when this try of it began."""
 
     async def look() -> list[Gap]:
         return skipped
 
-    row, request = context.row, context.row.request
-    gaps = (
-        await kept_look("skipped", [row.attempt], look, TypeAdapter(list[Gap]), context.journal) if request.docs else []
-    )
+    request = row.request
+    gaps = await kept_look("skipped", [row.attempt], look, TypeAdapter(list[Gap])) if request.docs else []
     return DeepResearchState(
         original_query=request.question,
         language=report_language(request.question, request.language),

@@ -235,17 +235,10 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True)
 class RunState:
-    """A run as `runs show` reads it; a stage's copy also carries the stage, its scope, its input and its context."""
+    """What an override of a stage receives: the run, the stage, its place, its input, and what it may touch."""
 
     run: RunRow
-    stage: Stage | None = None
-    scope: str = ""
-    input: Any = None
-    bound: StageContext | None = None
-
-    @property
-    def context(self) -> StageContext:
-        """Return what the stage may touch."""
-        if self.bound is None:
-            raise RuntimeError("a run's record has a context only inside a stage")
-        return self.bound
+    stage: Stage
+    scope: str
+    input: Any
+    context: StageContext

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from deep_research.events import RunEvent
 from deep_research.llm.port import ModelReply
-from deep_research.pipeline.journal import longest_chain_s, model_answers, spent_so_far
+from deep_research.pipeline.journal import DECISIONS, longest_chain_s, model_answers, spent_so_far
 from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.request import Spend
 from deep_research.store.port import JournalRow, RunRow
@@ -83,8 +83,6 @@ def seconds_of(spans: Iterable[Span]) -> float:
     return total
 
 
-# Rows of the journal that record a choice or a count, and call nobody.
-DECISIONS = frozenset({"query", "decision", "cache", "look"})
 # What a run aims at: its seconds, searches and tokens a query stay below, its steps succeed above. No gates.
 MAX_SECONDS, MAX_SEARCHES, MAX_TOKENS_PER_QUERY, MIN_STEPS_DONE = 60, 20, 10_000, 0.95
 

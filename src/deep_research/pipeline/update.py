@@ -11,13 +11,13 @@ from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import fan_out
 from deep_research.pipeline.journalled import kept_look
-from deep_research.pipeline.result import contents_of
+from deep_research.pipeline.result import edition_of
 from deep_research.pipeline.stages.fetch import from_page
 from deep_research.report.citation import Source
 from deep_research.report.edition import Edition
 from deep_research.request import EarlierRun
 from deep_research.sources.hit import Hit
-from deep_research.value import Value, canonical_json
+from deep_research.value import Value
 from deep_research.verify.changes import NewText, compare_with_sources
 
 # So many sources are opened at once.
@@ -38,7 +38,7 @@ async def changes_since(earlier: EarlierRun, new: Edition, context: StageContext
 
     async def look() -> _Kept:
         store = records.store
-        edition = (await contents_of(await store.get_run(earlier.run), store)).edition
+        edition = await edition_of(await store.get_run(earlier.run), store)
         documents = [await store.get_document(source.document) for source in edition.citations.sources]
         return _Kept(
             edition=edition,
@@ -46,7 +46,7 @@ async def changes_since(earlier: EarlierRun, new: Edition, context: StageContext
             snapshots={document.id: document.snapshot for document in documents},
         )
 
-    old = await kept_look("earlier", [earlier.run], look, TypeAdapter(_Kept), context.run.journal)
+    old = await kept_look("earlier", [earlier.run], look, TypeAdapter(_Kept))
     addresses = await records.store.list_addresses(records.run)
     slots = asyncio.Semaphore(_AT_ONCE)
 
@@ -70,6 +70,6 @@ async def changes_since(earlier: EarlierRun, new: Edition, context: StageContext
     by_address = {source.address: text for source, text in zip(sources, found, strict=True)}
     changes = await in_thread(compare_with_sources, old.edition, old.texts, by_address, new, texts)
     words, folder = words_in(new.language), context.run.folder
-    await folder.write("changes.json", canonical_json(changes.to_json()) + "\n")
+    await folder.write_json("changes.json", changes.to_json())
     await folder.write("changes.md", changes_as_markdown(changes, words))
     return summary_of(changes, words, "updates", run=earlier.run[:8], date=changes.before.created_at[:10])

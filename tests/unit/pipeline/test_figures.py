@@ -13,11 +13,13 @@ from deep_research.messages.words import words_in
 from deep_research.pipeline.figures import figure_files, with_figures
 from deep_research.pipeline.records import RunRecords
 from deep_research.report.citation import Citations, Source
+from deep_research.report.edition import CitedPassage, Edition
 from deep_research.report.figure import Caption, DataRow, Figure
 from deep_research.report.layout import Chapter, Report
 from deep_research.report.markdown import opening_of, render, seen_from
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict
 from deep_research.request import Language
+from tests.support.store_samples import START
 
 VERBATIM = Verdict(kind="supported", reason="verbatim")
 
@@ -209,20 +211,22 @@ def test_a_report_elsewhere_finds_its_pictures_and_a_terminal_shows_none(tmp_pat
 
 def test_a_data_sheet_computes_nothing_and_names_every_source() -> None:
     quote = '=HYPERLINK("http://x.example")\nand "more", 5'
-    piece = evidence("c1", quote=quote)
+    passage = CitedPassage(id="c1", document="d1", start=0, end=len(quote), quote=quote, place="p. 4")
     rows = (DataRow(label="=1+1", value=-5.25, evidence="c1", series="@cmd"),)
     drawn = Figure(title="T", chart_type="bar", unit="%", rows=rows, png="png", svg="svg")
     caption = Caption(section="S", kind="caption", number=2, figure=drawn)
     source = Source(document="d1", title="财政报告", address="a/b.pdf")
-    files = asyncio.run(
-        figure_files(
-            caption,
-            evidence={"c1": piece},
-            places={"c1": "p. 4"},
-            citations=Citations(cited=(source,)),
-            records=cast(RunRecords, Shelf()),
-        )
+    edition = Edition(
+        run="r",
+        question="?",
+        language="en",
+        created_at=START,
+        code_version="1",
+        report=report_of(),
+        citations=Citations(cited=(source,)),
+        passages=(passage,),
     )
+    files = asyncio.run(figure_files(caption, edition, cast(RunRecords, Shelf())))
     assert set(files) == {f"figures/figure-2{ending}" for ending in (".png", ".svg", "-dark.svg", ".csv")}
     (row,) = csv.DictReader(files["figures/figure-2.csv"].decode("utf-8-sig").splitlines(keepends=True))
     assert (row["label"], row["series"], row["passage"]) == ("'=1+1", "'@cmd", f"'{quote}")

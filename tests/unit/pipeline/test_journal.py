@@ -40,7 +40,7 @@ def _journal(store: Store, claim: Claim, *, spent: Spend = NOTHING, **limits: fl
 
 
 def _call(scope: str = "s", payload: str = "p", **estimate: float) -> Call:
-    return Call("llm", scope, payload, Spend.from_json(estimate), "ending")
+    return Call("sandbox", scope, payload, Spend.from_json(estimate), "ending")
 
 
 class _Service:
@@ -72,9 +72,17 @@ async def test_a_finished_call_is_answered_from_the_journal(store, claim, answer
 
 async def test_scope_payload_and_kind_make_another_call(store, claim):
     journal, service = _journal(store, claim), _Service()
-    for call in (_call(), _call("t"), _call(payload="q"), Call("search", "s", "p", Spend(), "ending")):
+    for call in (_call(), _call("t"), _call(payload="q"), Call("fetch", "s", "p", Spend(), "ending")):
         await journal.call(call, service, Trail())
     assert service.calls == 4
+
+
+@pytest.mark.parametrize("kind", ["llm", "search", "look"])
+async def test_a_prompt_a_search_and_a_look_are_the_same_call_from_everywhere(store, claim, kind):
+    journal, service = _journal(store, claim), _Service()
+    for scope in ("s", "t"):
+        await journal.call(Call(kind, scope, "p", Spend(), "ending"), service, Trail())
+    assert service.calls == 1
 
 
 async def test_a_call_from_two_branches_is_one_flight(store, claim):
@@ -117,7 +125,7 @@ async def test_what_cannot_be_kept_is_not_waited_for_unless_it_is_paid_for(store
         await waiting[0]
     model.gate.set()
     await draining
-    assert {row.kind: row.state for row in await store.list_calls(RUN)} == {"fetch": "started", "llm": "done"}
+    assert {row.kind: row.state for row in await store.list_calls(RUN)} == {"fetch": "started", "sandbox": "done"}
 
 
 async def test_a_recorded_failure_is_raised_again_without_a_call(store, claim):
@@ -172,7 +180,7 @@ async def test_calls_at_once_do_not_reserve_the_same_money(store, claim):
 async def test_a_call_lost_in_a_crash_counts_with_its_estimate(store, claim):
     started = JournalRow(
         key=_call().key(0),
-        kind="llm",
+        kind="sandbox",
         scope="s",
         attempt=0,
         state="started",
@@ -238,7 +246,7 @@ def _timed(key: str, start: float, end: float, *after: str) -> JournalRow:
     at = datetime(2026, 1, 1, tzinfo=UTC)
     return JournalRow(
         key=key,
-        kind="llm",
+        kind="sandbox",
         scope=key,
         attempt=0,
         state="done",

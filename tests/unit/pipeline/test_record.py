@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from deep_research.events import EventKind, RunEvent
-from deep_research.pipeline.state import RunState
 from deep_research.pipeline.workflow import workflow_state
-from tests.support.store_samples import START, make_run
+from tests.support.store_samples import START
 
 
 def _events(*pairs: tuple[EventKind, dict[str, Any]]) -> list[RunEvent]:
@@ -65,8 +64,3 @@ def test_a_run_that_has_ended_has_no_current_step(status):
         _events(("progress", {"step": "plan", "status": "started"}), ("run-status", {"status": status}))
     )
     assert (state["status"], state["current_step"]) == (status, None)
-
-
-def test_a_record_outside_a_stage_has_no_ports():
-    with pytest.raises(RuntimeError, match="inside a stage"):
-        _ = RunState(run=make_run()).context

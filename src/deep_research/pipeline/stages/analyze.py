@@ -12,11 +12,12 @@ from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.passages import contexts_of
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.state import DeepResearchState, Update
+from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.question.signals import asks_for_judgement
 from deep_research.reasoning.rules.quoting.units import headings_above
 from deep_research.reasoning.rules.weighing.claims import find_disagreements
 from deep_research.reasoning.rules.weighing.strength import Weighed, weigh_findings, weigh_tables
-from deep_research.reasoning.values import Analysis, Digest, Findings, Reflection, SectionWork, Synthesis
+from deep_research.reasoning.values import Analysis, Findings, Reflection, Synthesis
 from deep_research.report.paragraph import Backing, Paragraph, Sentence
 from deep_research.sources.dating import day_of
 from deep_research.sources.origins import OriginText, group_origins
@@ -55,10 +56,9 @@ async def _evidence(findings: Findings, state: DeepResearchState, records: RunRe
 
 async def _places(evidence: Sequence[Evidence], records: RunRecords) -> dict[str, str]:
     """Return the title and the headings above each passage."""
-    documents = {id_: await records.document(id_) for id_ in {piece.document for piece in evidence}}
     found = {}
     for piece in sorted(evidence, key=lambda piece: piece.document):
-        document = documents[piece.document]
+        document = await records.document(piece.document)
         found[piece.id] = f"{document.title} › {headings_above(document.text, piece.start)}"
     return found
 
@@ -114,12 +114,6 @@ async def _sources(documents: Iterable[str], records: RunRecords) -> dict[str, _
 class ResearchAnalyzer:
     """Brings findings together."""
 
-    async def compress(self, work: SectionWork, context: StageContext) -> Digest:
-        """Keep the evidence worth keeping; ids that the section does not have are dropped."""
-        digest = await context.reason("compress", lambda reasoner: reasoner.compress(work))
-        known = {evidence.id for evidence in work.evidence}
-        return digest.replace(evidence=tuple(id_ for id_ in digest.evidence if id_ in known))
-
     def intermediate_synthesis(self, reflection: Reflection) -> Synthesis:
         """Return what is known about a section after a round."""
         return Synthesis(text=reflection.synthesis, coverage=reflection.coverage)
@@ -134,7 +128,7 @@ class ResearchAnalyzer:
         weighed = findings.replace(strength=tuple(statements))
         if context.adapters.models:
             weighed = await for_writer(weighed, state, context)
-        return await context.reason("analyze", lambda reasoner: reasoner.analyze(weighed))
+        return await context.reason(Reasoner.analyze, weighed)
 
 
 async def for_writer(findings: Findings, state: DeepResearchState, context: StageContext) -> Findings:

@@ -4,7 +4,6 @@ from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.stages.verify import Checked
 from deep_research.pipeline.state import DeepResearchState, Update
-from deep_research.value import canonical_json
 from deep_research.verify.offsets import check_offsets
 from deep_research.verify.report import Verifier
 
@@ -20,6 +19,6 @@ async def audit(given: DeepResearchState, context: StageContext) -> Update:
     for problem in misplaced:
         await context.emit("error", {"message": problem, "step": "audit"})
     record = outcome.to_json() | {"offsets_passed": not misplaced, "misplaced": list(misplaced)}
-    await folder.write("verify.json", canonical_json(record) + "\n")
+    await folder.write_json("verify.json", record)
     await folder.write("verification.md", outcome.in_words())
     return {"is_verified": outcome.passed and not misplaced}

@@ -12,7 +12,7 @@ from deep_research.report.citation import Source
 from deep_research.report.escaping import escape, escape_address, escape_heading, fence
 from deep_research.report.markdown import seen_from
 from deep_research.store.port import JournalRow
-from deep_research.value import JsonObject, canonical_json, json_of
+from deep_research.value import JsonObject, json_of
 
 # Longer texts stand in a file of their own.
 _INLINE_BYTES = 10 * 1024
@@ -24,7 +24,7 @@ async def cache(given: DeepResearchState, context: StageContext) -> Update:
     calls = await records.calls()
     documents = await _documents(records, folder)
     results = {"searches": await _searches(calls, records), "documents": documents}
-    await folder.write("search_results.json", canonical_json(results) + "\n")
+    await folder.write_json("search_results.json", results)
     if context.request.enable_file_format_resource:
         result = json_of(await records.store.get_blob(given.final_report))
         await folder.write("resources.md", _resources(result, documents))
@@ -32,7 +32,7 @@ async def cache(given: DeepResearchState, context: StageContext) -> Update:
     answers = await model_answers(calls, records.store)
     statistics = statistics_of(calls, events, spent=context.run.journal.ledger.spent, answers=answers)
     await context.run.rounds.write(folder)
-    await folder.write(LAST_FILE, canonical_json(statistics) + "\n")
+    await folder.write_json(LAST_FILE, statistics)
     report = (folder.path / "report.md").read_text(encoding="utf-8")
     copy = report_copy_of(folder.path)
     await folder.write_at(copy, seen_from(copy.parent, report, run_folder=folder.path))

@@ -13,13 +13,17 @@ from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.passages import contexts_of, whole_tables
 from deep_research.pipeline.state import DeepResearchState, Update
+from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.weighing.charts import MAX_CHARTS
 from deep_research.reasoning.values import BrokenChart, ChartSpec, Findings
 from deep_research.report.figure import DataRow, Figure
 from deep_research.request import Language
 from deep_research.sandbox.port import Execution
+from deep_research.value import canonical_json
 
 _MIN_ROWS = 3
+# A chart takes a second or two; on a machine that is busy with much else it may take this long.
+_DRAWING_S = 30.0
 
 
 class ComputationEngine:
@@ -27,7 +31,7 @@ class ComputationEngine:
 
     async def plan_report_charts(self, findings: Findings, context: StageContext) -> tuple[ChartSpec, ...]:
         """Plan at most five charts; one whose values do not all stand in the evidence is none."""
-        specs = await context.reason("plan_charts", lambda reasoner: reasoner.plan_charts(findings))
+        specs = await context.reason(Reasoner.plan_charts, findings)
         evidence = {piece.id: piece for piece in findings.evidence}
         return tuple(spec for spec in specs if _is_backed(spec.rows, evidence))[:MAX_CHARTS]
 
@@ -72,18 +76,27 @@ class ComputationEngine:
                 plain = spec.replace(python_code="", chart_type=shape)
                 return await self._figure(plain, context, language)
             broken = BrokenChart(spec=spec, error=str(failure))
-        mended = await context.reason("repair_chart", lambda reasoner: reasoner.repair_chart(broken))
+        mended = await context.reason(Reasoner.repair_chart, broken)
         # Only the program changes: its data stay what the evidence says.
         return await self._figure(spec.replace(python_code=mended.python_code), context, language)
 
     async def _figure(self, spec: ChartSpec, context: StageContext, language: Language) -> Figure:
-        adapters = context.adapters
-        if spec.python_code and adapters.sandbox is not None:
-            execution = await context.execute(adapters.sandbox, spec)
-        elif adapters.draw is not None:
-            execution = await context.draw(adapters.draw, spec, language)
+        sandbox, draw = context.adapters.sandbox, context.adapters.draw
+        if spec.python_code and sandbox is not None:
+            program = spec.python_code, spec.data
+            asked = canonical_json(program)
+            execution = await context.draw("sandbox", asked, lambda: sandbox.execute(*program), sandbox.timeout_s)
+        elif draw is not None:
+            execution = await context.draw(
+                "draw",
+                [spec.title, spec.chart_type, spec.unit, spec.data, language],
+                lambda: draw(
+                    title=spec.title, chart_type=spec.chart_type, unit=spec.unit, rows=spec.rows, language=language
+                ),
+                _DRAWING_S,
+            )
         else:
-            raise SourceError(adapters.no_drawing)
+            raise SourceError(context.adapters.no_drawing)
         if problem := difference(spec.rows, execution):
             raise SourceError(problem)
         store, claim = context.run.store, context.run.claim
@@ -123,7 +136,7 @@ async def chart(given: DeepResearchState, context: StageContext, computation: Co
     adapters = context.adapters
     if not (adapters.draw or adapters.sandbox or adapters.no_drawing):
         context.skip("charts are off")
-        return {"figures": []}
+        return {}
     found = await findings_from(given, context.records)
     findings = await whole_tables(found, context.records)
     language = findings.brief.language
@@ -135,7 +148,7 @@ async def chart(given: DeepResearchState, context: StageContext, computation: Co
         reason = "the findings hold no series of figures to draw"
         await context.emit("chart-planning", {"charts": planned, "reason": reason})
         context.skip(reason)
-        return {"figures": []}
+        return {}
     await context.emit("chart-planning", {"charts": planned})
     # Rows that nobody had quoted are cited now.
     used, known = {row.evidence for spec in specs for row in spec.rows}, {piece.id for piece in found.evidence}
@@ -146,7 +159,7 @@ async def chart(given: DeepResearchState, context: StageContext, computation: Co
         reason = words("chart.no_drawing", count=len(specs), reason=adapters.no_drawing)
         context.gaps.append(Gap(kind="chart", scope=context.scope, subject="", reason=reason))
         context.skip(reason)
-        return {"figures": []}
+        return {}
     if adapters.models and not has_sandbox:
         # Nothing is missing for the reader, so that it is no error.
         context.gaps.append(Gap(kind="chart", scope=context.scope, subject="", reason=words("chart.no_sandbox")))

@@ -2,12 +2,13 @@
 
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.outcome import section_work
-from deep_research.pipeline.stages.analyze import ResearchAnalyzer
 from deep_research.pipeline.state import SectionState, Update
+from deep_research.reasoning.port import Reasoner
 
 
-async def compress(given: SectionState, context: StageContext, analyzer: ResearchAnalyzer) -> Update:
-    """Return the ids of the evidence worth keeping; nothing to compress costs nothing."""
+async def compress(given: SectionState, context: StageContext) -> Update:
+    """Return the ids of the evidence worth keeping, of those that the section has; without any, nobody is asked."""
     work = await section_work(given, context.records)
-    digest = await analyzer.compress(work, context) if work.evidence else None
-    return {"evidence": list(digest.evidence) if digest else []}
+    kept = (await context.reason(Reasoner.compress, work)).evidence if work.evidence else ()
+    known = {piece.id for piece in work.evidence}
+    return {"evidence": [id_ for id_ in kept if id_ in known]}

@@ -8,6 +8,7 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.stages.analyze import for_writer
 from deep_research.pipeline.state import DeepResearchState, Update
+from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.question.analysis import has_short_outline
 from deep_research.reasoning.values import Analysis, Findings, Paragraphs
 from deep_research.report.paragraph import Paragraph
@@ -33,7 +34,7 @@ async def draft(given: DeepResearchState, context: StageContext) -> Update:
             lacks_analysis=bool(given.analysis) and not analysis.perspectives,
             words=_words(findings, context.request.depth),
         )
-    written = await context.reason("draft", lambda reasoner: reasoner.draft(findings))
+    written = await context.reason(Reasoner.draft, findings)
     # The analysis is part of a report that a model wrote, and checked with it.
     is_whole = any(paragraph.section == "abstract" for paragraph in written)
     return {"draft": await context.records.keep(as_claims((*written, *(analysis.perspectives if is_whole else ()))))}

@@ -3,6 +3,7 @@
 from deep_research.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.state import PageState, Update
+from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.values import Finding, ReadingRequest
 
 
@@ -15,7 +16,7 @@ async def extract(given: PageState, context: StageContext) -> Update:
         query=given.query,
         document=await context.records.document(given.document),
     )
-    findings = await context.reason("extract", lambda reasoner: reasoner.extract(reading))
+    findings = await context.reason(Reasoner.extract, reading)
     marked = [pieces for finding in findings if (pieces := _evidence(finding, reading))]
     headers, found = [header for *own, _ in marked for header in own], [pieces[-1] for pieces in marked]
     await context.run.store.put_evidence(context.run.claim, [*headers, *found])

@@ -7,6 +7,7 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.control import is_no_option
 from deep_research.pipeline.earlier import Earlier, bring_along
 from deep_research.pipeline.state import DeepResearchState, Update
+from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.question.analysis import analyze_question
 from deep_research.reasoning.rules.question.clarifier import MIN_FOCUSES, START_FOCUSES, Doubt, ask, is_no_preference
 from deep_research.reasoning.rules.question.clarifier import assess as assess_by_rules
@@ -26,7 +27,6 @@ from deep_research.reasoning.values import (
 )
 from deep_research.request import Language, ReportLength, ResearchRequest
 from deep_research.sources.hit import Hit
-from deep_research.value import canonical_json
 
 MAX_CLARIFICATION_ROUNDS = 3
 _RECORDED = ("question", "context", "exchanges", "known_terms", "unknown_terms")
@@ -82,7 +82,7 @@ async def intake(given: DeepResearchState, context: StageContext) -> Update:
         "assessment": assessment.to_json(),
         "analysis": brief.analysis.to_json(),
     }
-    await context.run.folder.write("clarify.json", canonical_json(record) + "\n")
+    await context.run.folder.write_json("clarify.json", record)
     if assessment.next_action == "CANNOT_DO":
         raise ClarificationFailed(assessment.reasoning)
     return _update(assessment, brief) | {"earlier": followed}
@@ -113,21 +113,17 @@ def _update(assessment: Assessment, brief: Brief) -> Update:
 async def assess(inquiry: Inquiry, context: StageContext) -> Assessment:
     """Judge the question, and bring the judgement in line with what the user allows, whoever judged."""
     has_model = bool(context.adapters.models)
-    by_rules = assess_by_rules(inquiry) if has_model else await _judged(inquiry, context)
+    by_rules = assess_by_rules(inquiry) if has_model else await context.reason(Reasoner.assess, inquiry)
     if by_rules.next_action == "CANNOT_DO":
         return by_rules
     # Strict is to the letter of the rules, and the user's own vague words are vague, whatever a model thinks of them.
     is_gated = inquiry.clarify == "strict" or find_vague_word(inquiry.rules, inquiry.question) is not None
     if is_gated and by_rules.next_action == "NEED_CLARIFICATION" and may_ask(inquiry):
         return by_rules
-    assessment = await _judged(inquiry, context) if has_model else by_rules
+    assessment = await context.reason(Reasoner.assess, inquiry) if has_model else by_rules
     if assessment.next_action == "CANNOT_DO":
         return assessment
     return settled(assessment, by_rules, inquiry)
-
-
-async def _judged(inquiry: Inquiry, context: StageContext) -> Assessment:
-    return await context.reason("assess", lambda reasoner: reasoner.assess(inquiry))
 
 
 def settled(assessment: Assessment, by_rules: Assessment, inquiry: Inquiry) -> Assessment:

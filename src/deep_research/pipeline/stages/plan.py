@@ -30,69 +30,35 @@ class ResearchPlanner:
             sorted(adapters.specs),
             context.run.row.code_version,
         )
-        if (kept := await context.kept("plan", key)) is not None:
+        if (kept := await context.kept_plan(key)) is not None:
             return Plan.from_json(kept)
         known = len(context.gaps)
-        plan = await context.reason("plan", lambda reasoner: reasoner.plan(brief))
+        plan = await context.reason(Reasoner.plan, brief)
         # What rules drew up in a model's place is not worth keeping.
         if adapters.models and len(context.gaps) == known:
-            await context.keep_for_others("plan", key, plan.to_json(), seconds=adapters.plan_cache_s)
+            await context.keep_plan(key, plan.to_json())
         return plan
 
     def identify_research_domains(self, plan: Plan) -> tuple[str, ...]:
         """Return the fields of knowledge that the plan touches; they diversify the queries."""
         return plan.domains
 
-    async def generate_serp_queries(
-        self,
-        brief: Brief,
-        section: SectionPlan,
-        *,
-        domains: tuple[str, ...],
-        count: int,
-        asked: tuple[str, ...] = (),
-        context: StageContext,
-    ) -> list[SearchQuery]:
+    async def generate_serp_queries(self, request: QueryRequest, context: StageContext) -> list[SearchQuery]:
         """Write the first round's queries of a section; what others ask need not be asked again."""
-        request = QueryRequest(brief=brief, section=section, domains=domains, asked=asked, count=count)
-        return await self._queries(request, context)
-
-    async def generate_followup_queries(
-        self,
-        work: SectionWork,
-        *,
-        gaps: tuple[str, ...],
-        offered: tuple[SearchQuery, ...],
-        count: int,
-        context: StageContext,
-        domains: tuple[str, ...] = (),
-    ) -> list[SearchQuery]:
-        """Write the queries of round `work.round` from the gaps; those the reflection offered come first."""
-        if fresh := [query for query in offered if query.query not in work.asked][:count]:
-            return fresh
-        request = QueryRequest(
-            brief=work.brief,
-            section=work.section,
-            domains=domains,
-            round=work.round,
-            gaps=gaps,
-            asked=work.asked,
-            count=count,
-        )
-        return await self._queries(request, context)
-
-    async def review_research_completeness(
-        self, work: SectionWork, context: StageContext, judge: Reasoner | None = None
-    ) -> Reflection:
-        """Judge whether a section's evidence suffices; `judge` does it in the place of the run's reasoner."""
-        if judge is not None:
-            return await judge.reflect(work)
-        return await context.reason("reflect", lambda reasoner: reasoner.reflect(work))
-
-    async def _queries(self, request: QueryRequest, context: StageContext) -> list[SearchQuery]:
-        queries = await context.reason("queries", lambda reasoner: reasoner.queries(request))
+        queries = await context.reason(Reasoner.queries, request)
         fresh = {query.query: query for query in queries if query.query.strip() and query.query not in request.asked}
         return list(fresh.values())[: request.count]
+
+    async def generate_followup_queries(
+        self, request: QueryRequest, context: StageContext, *, offered: Sequence[SearchQuery]
+    ) -> list[SearchQuery]:
+        """Write the queries of a later round from the gaps; those the reflection offered come first."""
+        fresh = [query for query in offered if query.query not in request.asked][: request.count]
+        return fresh or await self.generate_serp_queries(request, context)
+
+    async def review_research_completeness(self, work: SectionWork, context: StageContext) -> Reflection:
+        """Judge whether a section's evidence suffices."""
+        return await context.reason(Reasoner.reflect, work)
 
 
 # So many queries look around before a model plans, and so many of their hits are shown to it.
@@ -157,9 +123,9 @@ async def _with_queries(drawn: Plan, brief: Brief, planner: ResearchPlanner, con
     sections: list[SectionPlan] = []
     for section, grant in zip(drawn.sections, grants(drawn, context.request), strict=True):
         asked = tuple(query.query for before in sections for query in before.search_queries)
-        queries = await planner.generate_serp_queries(
-            brief, section, domains=drawn.domains, asked=asked, count=grant[0] if grant else 0, context=context
-        )
+        count = grant[0] if grant else 0
+        request = QueryRequest(brief=brief, section=section, domains=drawn.domains, asked=asked, count=count)
+        queries = await planner.generate_serp_queries(request, context)
         sections.append(section.replace(search_queries=tuple(queries)))
     return drawn.replace(sections=tuple(sections))
 
@@ -215,18 +181,16 @@ async def next_queries(
     """
     if grant == 0:
         return []
+    request = QueryRequest(brief=work.brief, section=work.section, domains=state.domains, count=grant)
     if work.round > 1 or state.earlier:
         offered = state.queries
         if work.round == 1 and not offered:
             offered = work.section.search_queries
-        return await planner.generate_followup_queries(
-            work, gaps=state.open_questions, offered=offered, count=grant, context=context, domains=state.domains
-        )
+        request = request.replace(round=work.round, gaps=state.open_questions, asked=work.asked)
+        return await planner.generate_followup_queries(request, context, offered=offered)
     planned = list(work.section.search_queries)[:grant]
     if len(planned) == grant or (planned and not context.adapters.models):
         return planned
-    drawn = await planner.generate_serp_queries(
-        work.brief, work.section, domains=state.domains, count=grant, context=context
-    )
+    drawn = await planner.generate_serp_queries(request, context)
     known = {query.query for query in planned}
     return [*planned, *(query for query in drawn if query.query not in known)][:grant]

@@ -22,9 +22,11 @@ async def reflect(
     work = await section_work(given, context.records)
     is_all_read = await _is_all_read(context)
     is_over = is_all_read or not work.queries_left or not given.fresh
-    judge = context.adapters.fallback if is_over else None
     judged = work.replace(sources=await _sources(work, context))
-    reflection = await planner.review_research_completeness(judged, context, judge)
+    if is_over:
+        reflection = await context.adapters.fallback.reflect(judged)
+    else:
+        reflection = await planner.review_research_completeness(judged, context)
     synthesis = analyzer.intermediate_synthesis(reflection)
     update: Update = {
         "synthesis": await context.records.keep(synthesis),

@@ -263,14 +263,8 @@ async def _by_reasoner(paragraphs: Sequence[Paragraph], sources: Sources, contex
         contexts=dict(sources.contexts),
     )
 
-    async def ask(reasoner: Reasoner) -> tuple[Judgement, ...]:
-        try:
-            return await reasoner.judge(support)
-        except CallFailed as failure:
-            failures.append(failure)
-            raise
-
-    answers = {judgement.number: judgement for judgement in await context.reason("judge", ask)}
+    judgements = await context.reason(Reasoner.judge, support, on_failure=failures.append)
+    answers = {judgement.number: judgement for judgement in judgements}
     is_unusable = any(isinstance(failure, UnusableAnswer) for failure in failures)
     pieces = {piece.id: piece for piece in sources.evidence}
     done, number = [], 0
@@ -311,7 +305,7 @@ def _judged(
     if sentence.kind == "absence":
         is_absent = kind == "supported"
         return _with(sentence.replace(premises=()), "not_in_sources" if is_absent else "false", remark)
-    verdict = _proved(judgement.replace(verdict=kind), sentence, passages)
+    verdict = _proved(kind, judgement.span, remark, sentence, passages)
     if verdict.kind == "not_checked":
         return _unjudged(sentence, passages, verdict.reason)
     if sentence.kind == "calculation":
@@ -352,7 +346,7 @@ def _unjudged(sentence: Sentence, passages: tuple[Evidence, ...], reason: str) -
         likely = reason if is_near else likely
     if likely != "doubtful" or sentence.kind == "absence":
         return _with(sentence, "not_checked", reason)
-    return _with(sentence, "goes_beyond" if sentence.kind == "conclusion" else "not_found", likely)
+    return _with(sentence, _REFUSED_AS[sentence.kind], likely)
 
 
 def claims_nothing(text: str, asked: str = "") -> bool:
@@ -387,26 +381,25 @@ async def _under_headers(sentence: Sentence, context: StageContext) -> tuple[Sen
     return sentence.replace(evidence=(*cited, *headers)), tuple(passages)
 
 
-def _proved(judgement: Judgement, sentence: Sentence, passages: tuple[Evidence, ...]) -> Verdict:
+def _proved(kind: VerdictKind, span: str, remark: str, sentence: Sentence, passages: tuple[Evidence, ...]) -> Verdict:
     """Return the judge's verdict if a span that really stands in a passage proves it, else that nothing is proved.
 
     "Not found" needs none: what is not there cannot be shown, and believing it wrongly costs a sentence, never a false
     one. "Contradicted" does: it says that a source holds something else, and that can be shown. Words that have nothing
     in common with the sentence prove nothing either.
     """
-    remark = " ".join(judgement.reason.split())[:_SHOWN_CHARS]
     reason = f": {remark}" if remark else ""
-    if judgement.verdict == "not_found":
+    if kind == "not_found":
         return Verdict(kind="not_found", reason=f"absent{reason}")
     for passage in passages:
-        found = find_span(judgement.span, passage.quote)
-        if found is None and passage.header and find_span(judgement.span, passage.finding):
+        found = find_span(span, passage.quote)
+        if found is None and passage.header and find_span(span, passage.finding):
             # A row is shown cell by cell, each behind its label.
             found = (0, len(passage.quote))
         if found and is_related(sentence.text, passage.quote[slice(*found)]):
             return Verdict(
-                kind=judgement.verdict,
-                reason="judged" if judgement.verdict == "supported" else f"judged{reason}",
+                kind=kind,
+                reason="judged" if kind == "supported" else f"judged{reason}",
                 evidence=passage.id,
                 start=passage.start + found[0],
                 end=passage.start + found[1],

@@ -2,10 +2,8 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any
+from functools import cached_property
 
 from deep_research.events import MAX_EVENT_TEXT_CHARS, FinalReport
 from deep_research.evidence.passage import Evidence
@@ -28,6 +26,7 @@ from deep_research.pipeline.stages.verify import Checked, Sources, claims_nothin
 from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.pipeline.update import changes_since
 from deep_research.readers import PROMPT_INJECTION_FOUND, place_of
+from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.question.analysis import has_short_outline
 from deep_research.reasoning.rules.quoting.selection import stands_alone
 from deep_research.reasoning.rules.quoting.units import count_prompt_injections, rows_around
@@ -38,7 +37,6 @@ from deep_research.report.figure import Caption, Image
 from deep_research.report.layout import Chapter, Report
 from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, is_quoted, note
-from deep_research.request import Language
 from deep_research.text.analyzer import content_terms
 from deep_research.text.script import detect_language
 from deep_research.value import JsonObject, canonical_json
@@ -47,22 +45,19 @@ from deep_research.verify.particulars import figures_of
 
 @dataclass(frozen=True)
 class WrittenReport:
-    """The report and what its citations rest on."""
+    """The report in its parts, and what else is kept of it."""
 
-    report: Report
-    citations: Citations
+    edition: Edition
     evidence: list[Evidence]
-    places: dict[str, str]
     health: Health
-    language: Language
     subject: str
     answer: str
 
     @cached_property
     def text(self) -> str:
         """Return the report as Markdown."""
-        number = {piece.id: self.citations.number(piece.document) for piece in self.evidence}
-        return render(self.report, self.citations, number_of=number.__getitem__, words=words_in(self.language))
+        edition = self.edition
+        return render(edition.report, edition.citations, number_of=edition.number_of, words=words_in(edition.language))
 
 
 class ReportGenerator:
@@ -104,8 +99,7 @@ class ReportGenerator:
         )
         report, unplaced = await with_figures(report, state.figures, words, records, before=before)
         told = [*(before.paragraphs if before else ()), *report.paragraphs]
-        cited = list(dict.fromkeys(id_ for paragraph in told for id_ in paragraph.cite_ids))
-        evidence = await records.evidence(cited)
+        evidence = await records.evidence(list(dict.fromkeys(id_ for one in told for id_ in one.cite_ids)))
         document_of = {piece.id: piece.document for piece in evidence}
         sources, places = await _sources(evidence, words, context)
         worth = {piece.document: piece.score for piece in sorted(findings.evidence, key=lambda piece: piece.score)}
@@ -137,40 +131,40 @@ class ReportGenerator:
                 *wording_of(report.paragraphs, models, words),
             ),
         )
-        subject, answer = subject_of(findings.brief, earlier), answer_in(report)
-        report = with_section(before, report, question=context.request.question, words=words) if before else report
-        report = report.replace(pictures=await pictures_of(citations, context))
-        return WrittenReport(report, citations, evidence, places, health, words.language, subject, answer)
+        whole = with_section(before, report, question=context.request.question, words=words) if before else report
+        edition = Edition(
+            run=row.id,
+            question=row.request.question,
+            language=words.language,
+            created_at=row.created_at,
+            code_version=row.code_version,
+            report=whole.replace(pictures=await pictures_of(citations, context)),
+            citations=citations,
+            passages=await cited_passages(evidence, places, records),
+        )
+        return WrittenReport(edition, evidence, health, subject_of(findings.brief, earlier), answer_in(report))
 
     async def write_files(self, written: WrittenReport, context: StageContext) -> None:
         """Write the report and its proofs to the run folder."""
-        folder = context.run.folder
-        numbers = {str(number): source.to_json() for number, source in enumerate(written.citations.sources, start=1)}
+        folder, edition = context.run.folder, written.edition
+        numbers = {str(number): source.to_json() for number, source in enumerate(edition.citations.sources, start=1)}
         lines = [
             paragraph.model_dump(mode="json", include={*Paragraph.model_fields})
             | {"id": f"p{number}", "text": paragraph.text, "cite_ids": paragraph.cite_ids}
             | ({"figure": figure_record(paragraph)} if isinstance(paragraph, Caption) else {})
-            for number, paragraph in enumerate(written.report.paragraphs, start=1)
+            for number, paragraph in enumerate(edition.report.paragraphs, start=1)
         ]
-        address_of = {source.document: source.address for source in written.citations.cited}
+        address_of = {source.document: source.address for source in edition.citations.cited}
         proofs = [
-            piece.to_json() | {"source": address_of[piece.document], "place": written.places.get(piece.id, "")}
+            piece.to_json() | {"source": address_of[piece.document], "place": edition.passage[piece.id].place}
             for piece in written.evidence
         ]
-        await folder.write("paragraphs.jsonl", _json_lines(lines))
-        await folder.write("evidence.jsonl", _json_lines(proofs))
-        await folder.write("citations.json", canonical_json(numbers) + "\n")
-        await folder.write("retrieval.json", canonical_json(written.health.to_json()) + "\n")
-        pieces = {piece.id: piece for piece in written.evidence}
-        for caption in written.report.captions:
-            files = await figure_files(
-                caption,
-                evidence=pieces,
-                places=written.places,
-                citations=written.citations,
-                records=context.records,
-            )
-            for name, content in files.items():
+        await folder.write_json("paragraphs.jsonl", *lines)
+        await folder.write_json("evidence.jsonl", *proofs)
+        await folder.write_json("citations.json", numbers)
+        await folder.write_json("retrieval.json", written.health.to_json())
+        for caption in edition.captions:
+            for name, content in (await figure_files(caption, edition, context.records)).items():
                 await folder.write(name, content)
         await folder.write("report.md", written.text)
 
@@ -248,38 +242,30 @@ _MAX_SEARCHED_CHARS = 200_000
 def _with_leads(
     report: Report, evidence: Sequence[Evidence], sources: Sequence[Source], words: Words, *, is_answer: bool
 ) -> Report:
-    """Return the report with every quoted paragraph that needs it under its document's name."""
+    """Return the report; where "we" speaks in a quoted paragraph, or what leads is disputed, it names its document."""
     disputed = {sentence.text for table in report.disagreements for sentence in table.sentences}
-    pieces = {piece.id: piece for piece in evidence}
-    led = partial(_with_lead, pieces=pieces, sources=sources, disputed=disputed, words=words)
+    document_of = {piece.id: piece.document for piece in evidence}
+
+    def led(paragraph: Paragraph, *, is_lead: bool = False) -> Paragraph:
+        quoted = [sentence for sentence in paragraph.sentences if is_quoted(sentence)]
+        is_led = any(_SPEAKER.search(each.text) or (is_lead and each.text in disputed) for each in quoted)
+        if paragraph.kind != "claim" or not is_led:
+            return paragraph
+        document = document_of[quoted[0].evidence[0]]
+        source = next(source for source in sources if source.document == document)
+        day = f" ({source.published[:10]})" if source.published else ""
+        return paragraph.replace(lead=words("report.according", title=_label_of(source.title), day=day))
+
     chapters = (chapter.replace(paragraphs=tuple(map(led, chapter.paragraphs))) for chapter in report.chapters)
     abstract = tuple(led(one, is_lead=not is_answer) for one in report.abstract)
     return report.replace(abstract=abstract, chapters=tuple(chapters))
 
 
-def _with_lead(
-    paragraph: Paragraph,
-    *,
-    pieces: Mapping[str, Evidence],
-    sources: Sequence[Source],
-    disputed: AbstractSet[str],
-    words: Words,
-    is_lead: bool = False,
-) -> Paragraph:
-    """Return a quoted paragraph under its document's name, where "we" speaks in it, or what leads is disputed."""
-    quoted = [sentence for sentence in paragraph.sentences if is_quoted(sentence)]
-    is_led = any(_SPEAKER.search(each.text) or (is_lead and each.text in disputed) for each in quoted)
-    if paragraph.kind != "claim" or not is_led:
-        return paragraph
-    document = pieces[quoted[0].evidence[0]].document
-    source = next(source for source in sources if source.document == document)
-    # A label is no sentence: it is short and has no stop.
-    title = re.split(r"[.。!?！？;]|: ", source.title)[0].strip()
-    title = (
-        title if len(title) <= _TITLE_CHARS else f"{title[:_TITLE_CHARS].rpartition(' ')[0] or title[:_TITLE_CHARS]}…"
-    )
-    day = f" ({source.published[:10]})" if source.published else ""
-    return paragraph.replace(lead=words("report.according", title=title, day=day))
+def _label_of(title: str) -> str:
+    """Return a document's title as a label, which is no sentence: it is short and has no stop."""
+    label = re.split(r"[.。!?！？;]|: ", title)[0].strip()
+    cut = label[:_TITLE_CHARS]
+    return label if cut == label else f"{cut.rpartition(' ')[0] or cut}…"
 
 
 def _legend(report: Report, words: Words) -> tuple[Paragraph, ...]:
@@ -377,10 +363,6 @@ async def _noticed(citations: Citations, words: Words, records: RunRecords) -> l
     return remarks
 
 
-def _json_lines(records: list[Any]) -> str:
-    return "".join(canonical_json(record) + "\n" for record in records)
-
-
 async def write(given: DeepResearchState, context: StageContext, reporter: ReportGenerator) -> Update:
     """Edit the report and assemble it; return the content id of what the run's row will keep of it, and what was kept
     out.
@@ -403,20 +385,21 @@ async def write(given: DeepResearchState, context: StageContext, reporter: Repor
     body = settled(edited, sources)
     body = await _with_quotes(body, drafted, findings, sources, context)
     words = words_in(brief.language)
-    is_written = any(paragraph.section == "abstract" for paragraph in body.paragraphs)
-    if is_written:
-        answer, more = bounded([paragraph for paragraph in body.paragraphs if paragraph.section == "abstract"])
+    first = [paragraph for paragraph in body.paragraphs if paragraph.section == "abstract"]
+    is_written = bool(first)
+    if first:
+        answer, more = bounded(first)
         moved = (paragraph.replace(section=words("report.findings")) for paragraph in more)
         others = (paragraph for paragraph in body.paragraphs if paragraph.section != "abstract")
         body = body.replace(paragraphs=(*answer, *moved, *others))
     draft = draft.replace(paragraphs=body.paragraphs)
-    conclusion = await context.reason("conclude", lambda reasoner: reasoner.conclude(draft))
+    conclusion = await context.reason(Reasoner.conclude, draft)
     # What rules lead with is quoted from the sources, and checked like all else.
     leading = settled(await judged(as_claims(conclusion.abstract), sources, context.at("abstract")), sources)
-    gaps, unfounded = _gaps([*conclusion.unanswered, *draft.gaps], brief)
+    gaps, unfounded = _gaps([*conclusion.unanswered, *draft.gaps], sources)
     conclusion = conclusion.replace(abstract=leading.paragraphs, unanswered=() if is_written else gaps)
     is_unfounded = not evidence and context.request.search.model_knowledge
-    knowledge = await context.reason("recall", lambda reasoner: reasoner.recall(brief)) if is_unfounded else ""
+    knowledge = await context.reason(Reasoner.recall, brief) if is_unfounded else ""
     # Where nothing of a model's analysis could stand, what was counted does.
     is_weighed = any(paragraph.section == words("report.analysis") for paragraph in body.paragraphs)
     analysis = Checked() if is_weighed else await _analysis(given, sources, context)
@@ -432,9 +415,9 @@ async def write(given: DeepResearchState, context: StageContext, reporter: Repor
         context=context,
     )
     if earlier := context.request.update:
-        line = await changes_since(earlier, await _edition(written, context), context)
-        about = (line, *written.report.about)
-        written = replace(written, report=written.report.replace(about=about))
+        line, report = await changes_since(earlier, written.edition, context), written.edition.report
+        report = report.replace(about=(line, *report.about))
+        written = replace(written, edition=written.edition.replace(report=report))
     await reporter.write_files(written, context)
     refusals = (*body.dropped, *leading.dropped, *analysis.dropped, *disputed.dropped, *unfounded)
     checked = Checked(paragraphs=body.paragraphs, dropped=refusals)
@@ -444,7 +427,7 @@ async def write(given: DeepResearchState, context: StageContext, reporter: Repor
 
 async def _edited(draft: Draft, sources: Sources, context: StageContext) -> tuple[Paragraph, ...]:
     """Return the text as an editor mended it; what was changed is checked again."""
-    edits = await context.reason("edit", lambda reasoner: reasoner.edit(draft))
+    edits = await context.reason(Reasoner.edit, draft)
     if not edits:
         return draft.paragraphs
     changes = {edit.number: edit.sentences for edit in edits}
@@ -506,46 +489,29 @@ async def _analysis(state: DeepResearchState, sources: Sources, context: StageCo
     return settled(await judged([*shown, *ahead], sources, context.at("analysis")), sources)
 
 
-async def _edition(written: WrittenReport, context: StageContext) -> Edition:
-    row = context.run.row
-    return Edition(
-        run=row.id,
-        question=row.request.question,
-        language=written.language,
-        created_at=row.created_at,
-        code_version=row.code_version,
-        report=written.report,
-        citations=written.citations,
-        passages=await cited_passages(written.evidence, written.places, context.records),
-    )
-
-
 async def _stored(written: WrittenReport, asked: JsonObject, context: StageContext) -> str:
     """Store the report, and what the run's row keeps of it; return the content id of the latter."""
-    store, claim, folder = context.run.store, context.run.claim, context.run.folder
+    store, claim, folder, edition = context.run.store, context.run.claim, context.run.folder, written.edition
     report = await store.put_blob(claim, written.text.encode())
     path = str(folder.path / "report.md")
-    about: FinalReport = {"title": written.report.title, "report": report, "path": path}
+    about: FinalReport = {"title": edition.report.title, "report": report, "path": path}
     if len(written.text) <= MAX_EVENT_TEXT_CHARS:
         about["text"] = written.text
     await context.emit("final-report", about)
-    figures = [
-        Image(address=str(folder.path / one.file(".png")), caption=one.figure.title) for one in written.report.captions
-    ]
-    edition = await _edition(written, context)
+    figures = [Image(address=str(folder.path / one.file(".png")), caption=one.figure.title) for one in edition.captions]
     await folder.write("edition.json", canonical_json(edition.to_json()))
     result = {
         **asked,
-        "title": written.report.title,
+        "title": edition.report.title,
         "subject": written.subject,
         "answer": written.answer,
-        "text": written.report.text[:_MAX_SEARCHED_CHARS],
-        "language": written.language,
+        "text": edition.report.text[:_MAX_SEARCHED_CHARS],
+        "language": edition.language,
         "report": report,
         "edition": await context.records.keep(edition),
-        "sources": [source.to_json() for source in written.citations.sources],
+        "sources": [source.to_json() for source in edition.citations.sources],
         "learnings": [piece.finding for piece in written.evidence],
-        "images": [image.to_json() for image in (*figures, *written.report.pictures)],
+        "images": [image.to_json() for image in (*figures, *edition.report.pictures)],
         "is_searched": not written.health.is_unanswered,
     }
     return await store.put_blob(claim, canonical_json(result).encode())
@@ -559,10 +525,9 @@ async def _disputed(findings: Findings, state: DeepResearchState, sources: Sourc
     return settled(await judged(tables, own, context.at("disputed")), own)
 
 
-def _gaps(open_questions: Sequence[str], brief: Brief) -> tuple[tuple[str, ...], tuple[Refusal, ...]]:
+def _gaps(open_questions: Sequence[str], sources: Sources) -> tuple[tuple[str, ...], tuple[Refusal, ...]]:
     """Part what stays open from what only looks like it: a gap names no figure, date or address but the question's."""
-    asked = f"{brief.original} {brief.question}"
     once = dict.fromkeys(open_questions)
-    founded = tuple(text for text in once if claims_nothing(text, asked))
+    founded = tuple(text for text in once if claims_nothing(text, sources.asked))
     refusals = (Refusal(section="gaps", text=text, reason="unfounded") for text in once if text not in founded)
     return founded, tuple(refusals)

@@ -1,6 +1,8 @@
 """What all acts of a model share: the prompt put together, the answer read, and repaired once if need be."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 from deep_research.errors import UnusableAnswer
@@ -34,6 +36,7 @@ _MAX_LINES = 20
 _SHOWN_CHARS = 2_000
 
 
+@dataclass
 class ModelActs:
     """What all acts of a model share. `fallback` chooses passages by rules; it answers only where the rules have to.
 
@@ -41,26 +44,21 @@ class ModelActs:
     user's own documents can be searched.
     """
 
-    def __init__(
-        self,
-        model: ChatModel,
-        *,
-        prompts: Prompts,
-        options: PromptOptions,
-        fallback: ExtractiveReasoner,
-        sources: str = "",
-        has_web: bool = True,
-    ) -> None:
-        self._model = model
-        self._sources = sources
-        self._has_web = has_web
-        self._prompts = prompts
-        self._context = ContextManager(prompts.fill("system"), options)
-        self._fallback = fallback
+    model: ChatModel
+    prompts: Prompts
+    options: PromptOptions
+    fallback: ExtractiveReasoner
+    sources: str = ""
+    has_web: bool = True
+
+    @cached_property
+    def context(self) -> ContextManager:
+        """Return what puts prompts together."""
+        return ContextManager(self.prompts.fill("system"), self.options)
 
     def _task(self, prompt: str, kind: type[ModelAnswer], **values: str) -> str:
         """Return a prompt that ends with the form its answer must have."""
-        return self._prompts.fill(prompt, format=kind.in_words(), **values)
+        return self.prompts.fill(prompt, format=kind.in_words(), **values)
 
     async def _data(
         self,
@@ -75,9 +73,9 @@ class ModelActs:
         problem_of: Callable[[SomeAnswer], str] = lambda _: "",
     ) -> SomeAnswer:
         """Return the model's answer as data; `problem_of` returns what is wrong with one that can be read."""
-        tail = self._context.tail(act, task, steps=steps, failures=failures)
+        tail = self.context.tail(act, task, steps=steps, failures=failures)
         schema = kind.schema_for_model()
-        request = self._context.request(act, tail, shared=shared, answer_schema=schema, left_out=left_out)
+        request = self.context.request(act, tail, shared=shared, answer_schema=schema, left_out=left_out)
 
         def read(reply: ModelReply) -> tuple[SomeAnswer | None, str]:
             answer, problem = read_answer(kind, reply.text)
@@ -89,19 +87,19 @@ class ModelActs:
 
     async def _ask(self, request: ModelRequest, read: Read[Result]) -> Result:
         """Return what the model answers; one repair shows it what was wrong; raise `UnusableAnswer` if that fails."""
-        reply = await self._model.complete(request)
+        reply = await self.model.complete(request)
         first, problem = _read(reply, read)
         if not problem and first is not None:
             return first
         turns = (
             # What it wrote may repeat what it has read, so that it stands between marks like that.
             Turn(speaker="model", text=fenced(DRAFT_TAG, reply.text[:_SHOWN_CHARS] or "(no answer)")),
-            Turn(speaker="user", text=self._prompts.fill("repair", problem=problem)),
+            Turn(speaker="user", text=self.prompts.fill("repair", problem=problem)),
         )
         # An answer that was cut off gets more room.
         room = request.max_tokens * 2 if reply.stop == "length" else request.max_tokens
         again = request.replace(turns=turns, max_tokens=room)
-        second, problem = _read(await self._model.complete(again), read)
+        second, problem = _read(await self.model.complete(again), read)
         best = second if second is not None else first
         if best is None:
             raise UnusableAnswer(f"{request.act}: the model's answer cannot be used, {problem}")
@@ -109,7 +107,7 @@ class ModelActs:
 
     def _brief(self, brief: Brief) -> str:
         """Return what every prompt after intake begins with."""
-        return self._prompts.fill(
+        return self.prompts.fill(
             "brief",
             question=fenced_question(brief.question),
             today=brief.today or NONE,
@@ -119,10 +117,6 @@ class ModelActs:
                 ("Sides to look at", "; ".join(brief.focus)),
             ),
         )
-
-    def _section_head(self, section: SectionPlan) -> str:
-        """Return what every prompt about a section's passages says of the section."""
-        return self._prompts.fill("section", notes=section_notes(section))
 
 
 def _read(reply: ModelReply, read: Read[Result]) -> tuple[Result | None, str]:

@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
+from itertools import chain, repeat
 from typing import Annotated, Any, TypeVar, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -300,6 +301,11 @@ class RecallAnswer(ModelAnswer):
 def item_at(items: Sequence[Item], place: int, default: Item) -> Item:
     """Return an item of a list that goes with another one; a model may have given too few."""
     return items[place] if place < len(items) else default
+
+
+def padded(column: Iterable[str]) -> Iterator[str]:
+    """Yield the texts that go with another list, and then "": a model may have given too few."""
+    return chain(column, repeat(""))
 
 
 def read_answer(kind: type[SomeAnswer], text: str) -> tuple[SomeAnswer | None, str]:

@@ -4,6 +4,7 @@ Whether a judged question may be researched is decided by the same thresholds as
 """
 
 import re
+from collections.abc import Iterator
 from json import dumps
 
 from deep_research.messages.language import language_name
@@ -16,7 +17,7 @@ from deep_research.reasoning.model.acts import (
     searched,
     section_notes,
 )
-from deep_research.reasoning.model.answers import AssessAnswer, PlanAnswer, QueriesAnswer, item_at, read_answer
+from deep_research.reasoning.model.answers import AssessAnswer, PlanAnswer, QueriesAnswer, item_at, padded, read_answer
 from deep_research.reasoning.model.prompting import SOURCE_TAG, USER_TAG, Act, fenced, fit
 from deep_research.reasoning.model.prose import is_in_language
 from deep_research.reasoning.rules.question.analysis import checked_analysis, is_answered_first, outline_of_answer
@@ -62,7 +63,7 @@ class PlanningByModel(ModelActs):
     async def assess(self, inquiry: Inquiry) -> Assessment:
         """Judge the question; strict mode keeps to the letter of the rules, which need no model."""
         if inquiry.clarify == "strict":
-            return await self._fallback.assess(inquiry)
+            return await self.fallback.assess(inquiry)
         task = self._task(
             "clarify",
             AssessAnswer,
@@ -83,7 +84,7 @@ class PlanningByModel(ModelActs):
         wanted = "Sections may follow the sides to look at, where those cover the question."
         if brief.has_own_focus:
             wanted = f"The sections are exactly these, in this order: {'; '.join(brief.focus)}."
-        held = [_line_of(one) for one in (*await self._fallback.held(brief.question), *brief.found)]
+        held = [_line_of(one) for one in (*await self.fallback.held(brief.question), *brief.found)]
         task = self._task(
             "plan",
             PlanAnswer,
@@ -113,18 +114,15 @@ class PlanningByModel(ModelActs):
         steps = searched(request.asked, "write the next queries")
         shared = [self._brief(request.brief)]
         answer = await self._data(_QUERIES, QueriesAnswer, task, steps=steps, shared=shared)
-        found = [
-            _query(text, item_at(answer.goals, place, ""), _priority(item_at(answer.priorities, place, "")))
-            for place, text in enumerate(answer.queries)
-        ]
+        found = [_query(*row) for row in _rows(answer)]
         return tuple(found[: request.count])
 
     def _searched(self) -> str:
         """Return what queries are put to."""
-        if not self._has_web:
+        if not self.has_web:
             return "Only the asker's own documents are searched: use their words and their language."
         special = (
-            f" Special sources, which a query may name behind it in brackets:\n{self._sources}" if self._sources else ""
+            f" Special sources, which a query may name behind it in brackets:\n{self.sources}" if self.sources else ""
         )
         return f"The asker's own documents, if there are any, and general web search are always asked.{special}"
 
@@ -158,8 +156,14 @@ def _problem_of_plan(answer: PlanAnswer, brief: Brief) -> str:
     return "" if is_in_language(text, brief.language) else "its titles are in the wrong language"
 
 
-def _query(text: str, goal: str = "", priority: Priority = "high") -> SearchQuery:
+def _rows(answer: PlanAnswer | QueriesAnswer) -> Iterator[tuple[str, str, str]]:
+    return zip(answer.queries, padded(answer.goals), padded(answer.priorities), strict=False)
+
+
+def _query(text: str, goal: str, word: str) -> SearchQuery:
     """Return a query; sources that its writer named behind it in brackets are taken off and kept beside it."""
+    priorities: dict[str, Priority] = {"high": "high", "low": "low"}
+    priority = priorities.get(word.lower(), "medium")
     named = _NAMED_SOURCES.search(text)
     names = tuple(dict.fromkeys(name.strip().lower() for name in named[1].split(","))) if named else ()
     if not named or not all(name in ENGINES or name.startswith("mcp:") for name in names):
@@ -173,18 +177,17 @@ def _plan(answer: PlanAnswer, brief: Brief) -> Plan:
         # One thing is asked for: an answer and what supports it.
         titles = list(outline_of_answer(brief.language))
     queries: dict[int, list[SearchQuery]] = {}
-    for place, text in enumerate(answer.queries):
+    for place, row in enumerate(_rows(answer)):
         # Queries without a section go to the sections in turn.
         number = min(item_at(answer.query_sections, place, place % len(titles) + 1), len(titles))
-        goal, priority = item_at(answer.goals, place, ""), _priority(item_at(answer.priorities, place, ""))
-        queries.setdefault(number, []).append(_query(text, goal, priority))
+        queries.setdefault(number, []).append(_query(*row))
     sections = [
         SectionPlan(
             title=title,
-            description=item_at(answer.descriptions, place, ""),
-            search_queries=tuple(sorted(queries.get(place + 1, ()), key=lambda query: _RANKS[query.priority])),
+            description=description,
+            search_queries=tuple(sorted(queries.get(number, ()), key=lambda query: _RANKS[query.priority])),
         )
-        for place, title in enumerate(titles)
+        for number, (title, description) in enumerate(zip(titles, padded(answer.descriptions), strict=False), start=1)
         if brief.has_own_focus or title.strip(" .:：").casefold() not in _FIXED_PARTS | {""}
     ]
     return Plan(
@@ -194,11 +197,6 @@ def _plan(answer: PlanAnswer, brief: Brief) -> Plan:
         domains=tuple(answer.domains),
         sections=tuple({section.title.casefold(): section for section in reversed(sections)}.values())[::-1],
     )
-
-
-def _priority(word: str) -> Priority:
-    priorities: dict[str, Priority] = {"high": "high", "low": "low"}
-    return priorities.get(word.lower(), "medium")
 
 
 def _problem_of_assessment(answer: AssessAnswer) -> str:

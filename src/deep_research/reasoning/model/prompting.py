@@ -166,26 +166,23 @@ def show_evidence(
         if only is None or piece.id in only
     }
     sizes = {place: tokens_at_most(block) for place, block in shown.items()}
-    kept = set(shown)
     lines = {
         documents[piece.document]: _described(documents[piece.document], known[piece.id])
         for piece in evidence
         if piece.id in known
     }
     listed = [fenced(NOTES_TAG, "\n".join(["Documents:", *lines.values()]))] if lines else []
-    total = sum(sizes[place] for place in kept) + tokens_at_most("\n".join(listed))
-    for place in sorted(kept, key=lambda place: (evidence[place].score, -place)):
+    total = sum(sizes.values()) + tokens_at_most("\n".join(listed))
+    left_out = 0
+    for place in sorted(shown, key=lambda place: (evidence[place].score, -place)):
         if total <= room:
             break
-        kept.discard(place)
+        del shown[place]
         total -= sizes[place]
-    places = sorted(kept)
-    return Material(
-        blocks=(*listed, *(shown[place] for place in places)),
-        labels={f"{LABEL}{place + 1}": evidence[place].id for place in places},
         # What nobody chose is no loss.
-        left_out=sum(evidence[place].score > 0 for place in shown.keys() - kept),
-    )
+        left_out += evidence[place].score > 0
+    labels = {f"{LABEL}{place + 1}": evidence[place].id for place in shown}
+    return Material((*listed, *shown.values()), labels, left_out)
 
 
 def _shown(piece: Evidence, number: int, documents: Mapping[str, str], contexts: Mapping[str, Context]) -> str:
@@ -298,6 +295,7 @@ def _short(line: str) -> str:
     return line if len(line) <= _LINE_CHARS else line[: _LINE_CHARS - 1] + "…"
 
 
+@dataclass(frozen=True)
 class ContextManager:
     """Puts prompts together: what many prompts share first and byte for byte the same, what is new last.
 
@@ -305,18 +303,17 @@ class ContextManager:
     a provider's prompt cache can serve them.
     """
 
-    def __init__(self, system: str, options: PromptOptions) -> None:
-        self._system = system
-        self._options = options
+    system: str
+    options: PromptOptions
 
     def room(self, *blocks: str, max_tokens: int) -> int:
         """Return how many tokens of material fit beside these blocks and the answer."""
-        taken = tokens_at_most("\n\n".join((self._system, *blocks))) + 2 * self.limit(max_tokens) + _REPAIR_TOKENS
-        return max(self._options.window - taken, 0)
+        taken = tokens_at_most("\n\n".join((self.system, *blocks))) + 2 * self.limit(max_tokens) + _REPAIR_TOKENS
+        return max(self.options.window - taken, 0)
 
     def share(self, part: float) -> int:
         """Return so much of the window, in tokens."""
-        return int(part * self._options.window)
+        return int(part * self.options.window)
 
     def limit(self, max_tokens: int) -> int:
         """Return how long an answer may be, in tokens, where so many are wanted."""
@@ -325,11 +322,11 @@ class ContextManager:
     def tail(self, act: Act, task: str, *, steps: Steps = (), failures: Sequence[str] = ()) -> str:
         """Return the end of a prompt: what failed, what is left, which tools there are, and the task itself."""
         parts = []
-        if failures and self._options.error_preservation:
+        if failures and self.options.error_preservation:
             parts.append(ErrorPreservation.recite(failures))
-        if steps and self._options.todo_recitation:
+        if steps and self.options.todo_recitation:
             parts.append(TodoRecitation.recite(steps))
-        if self._options.tool_mask:
+        if self.options.tool_mask:
             parts.append(ToolAvailabilityMask.recite(act.name))
         return "\n\n".join((*parts, task))
 
@@ -343,11 +340,11 @@ class ContextManager:
         left_out: int = 0,
     ) -> ModelRequest:
         """Return the request; without a stable prefix the task comes first and the material after it."""
-        is_stable = self._options.stable_prefix
+        is_stable = self.options.stable_prefix
         return ModelRequest(
             act=act.name,
             role=act.role,
-            system=self._system,
+            system=self.system,
             context=tuple(shared) if is_stable else (),
             prompt=tail if is_stable else "\n\n".join((tail, *shared)),
             max_tokens=self.limit(act.max_tokens),

@@ -7,7 +7,7 @@ from deep_research.errors import UnusableAnswer
 from deep_research.llm.tokens import tokens_at_most
 from deep_research.messages.language import language_name
 from deep_research.readers import PROMPT_INJECTION_FOUND
-from deep_research.reasoning.model.acts import NONE, ModelActs, listed, searched
+from deep_research.reasoning.model.acts import NONE, ModelActs, listed, searched, section_notes
 from deep_research.reasoning.model.answers import (
     ExtractAnswer,
     ReflectAnswer,
@@ -67,16 +67,16 @@ class ReadingByModel(ModelActs):
         brief = self._brief(reading.brief)
         size, is_suspect = tokens_at_most(reading.document.text), PROMPT_INJECTION_FOUND in reading.document.warnings
         if size < _HOLLOW_TOKENS:
-            return await self._fallback.extract(reading)
-        if size <= self._context.share(_WHOLE_SHARE) and not is_suspect:
+            return await self.fallback.extract(reading)
+        if size <= self.context.share(_WHOLE_SHARE) and not is_suspect:
             return await self._whole(reading)
-        candidates = await self._fallback.passages(reading.document, reading.brief.question)
+        candidates = await self.fallback.passages(reading.document, reading.brief.question)
         blocks = numbered([candidate.finding for candidate in candidates])
         # Where the document's text holds a prompt injection, the mark around its title says so.
         warning = WARNING if is_suspect else ""
         title = fenced(SOURCE_TAG, f"Title: {reading.document.title[:_MAX_TITLE_CHARS]}", warning=warning)
         task = self._extract_task(outline, title)
-        room = self._context.room(brief, task, max_tokens=_EXTRACT.max_tokens)
+        room = self.context.room(brief, task, max_tokens=_EXTRACT.max_tokens)
         shown = sum(taken <= room for taken in accumulate(map(tokens_at_most, blocks)))
         if not shown:
             raise UnusableAnswer("extract: not one passage fits the model's window")
@@ -96,13 +96,12 @@ class ReadingByModel(ModelActs):
 
         What rules would choose of it keeps their score and section, so that it comes first where room is short.
         """
-        chosen = await self._fallback.extract(reading)
+        chosen = await self.fallback.extract(reading)
         found = []
-        for candidate in await self._fallback.passages(reading.document, reading.brief.question, is_whole=True):
+        for candidate in await self.fallback.passages(reading.document, reading.brief.question, is_whole=True):
             near = [one for one in chosen if one.start < candidate.end and candidate.start < one.end]
-            best = max(near, key=lambda one: one.score, default=None)
-            update = {"score": best.score, "section": best.section} if best else {"score": 0.0, "section": ""}
-            found.append(candidate.replace(**update))
+            best = max(near, key=lambda one: one.score, default=Finding(start=0, end=0, finding=""))
+            found.append(candidate.replace(score=best.score, section=best.section))
         return tuple(found)
 
     def _extract_task(self, outline: Sequence[str], passages: str) -> str:
@@ -112,9 +111,9 @@ class ReadingByModel(ModelActs):
     async def compress(self, work: SectionWork) -> Digest:
         """Keep everything in its order while there is room; whoever writes chooses."""
         size = sum(tokens_at_most(piece.quote) for piece in work.evidence)
-        if len(work.evidence) <= work.brief.room or size <= self._context.share(_SECTION_SHARE):
+        if len(work.evidence) <= work.brief.room or size <= self.context.share(_SECTION_SHARE):
             return Digest(evidence=tuple(piece.id for piece in work.evidence))
-        return await self._fallback.compress(work)
+        return await self.fallback.compress(work)
 
     async def reflect(self, work: SectionWork) -> Reflection:
         """Merge the round into what is known and judge five dimensions; whether they suffice is a rule."""
@@ -129,9 +128,9 @@ class ReadingByModel(ModelActs):
             sources=_describe_sources(work),
             language=language_name(work.brief.language),
         )
-        head = [self._brief(work.brief), self._section_head(work.section)]
+        head = [self._brief(work.brief), self.prompts.fill("section", notes=section_notes(work.section))]
         # The tail's recitations are short; a prompt of their size is kept free for them.
-        room = self._context.room(*head, task, task, max_tokens=_REFLECT.max_tokens)
+        room = self.context.room(*head, task, task, max_tokens=_REFLECT.max_tokens)
         answer = await self._data(
             _REFLECT,
             ReflectAnswer,

@@ -18,7 +18,7 @@ from deep_research.reasoning.model.answers import (
     JudgeAnswer,
     ProgramsAnswer,
     RecallAnswer,
-    item_at,
+    padded,
 )
 from deep_research.reasoning.model.prompting import (
     DRAFT_TAG,
@@ -132,12 +132,12 @@ class WritingByModel(ModelActs):
 
     async def analyze(self, findings: Findings) -> Analysis:
         """Look at everything from several sides; how well the main statements are backed, rules count."""
-        counted = await self._fallback.analyze(findings)
+        counted = await self.fallback.analyze(findings)
         brief, language = findings.brief, findings.brief.language
         if not findings.evidence or has_short_outline(brief, findings.plan.titles):
             return counted
         title = words_in(language)("report.analysis")
-        task = self._prompts.fill("analyze", language=language_name(language), title=title)
+        task = self.prompts.fill("analyze", language=language_name(language), title=title)
         request, labels = self._over_all(_ANALYZE, task, findings)
 
         def read(reply: ModelReply) -> tuple[Paragraphs | None, str]:
@@ -170,19 +170,21 @@ class WritingByModel(ModelActs):
         act = _PROGRAMS if findings.has_sandbox else _CHARTS
         answer = await self._data(act, kind, task, shared=[self._brief(findings.brief)])
         programs, forms = (answer.programs, answer.forms) if isinstance(answer, ProgramsAnswer) else ([], [])
+        columns = map(padded, (answer.titles, answer.joined, programs, forms))
+        rows = zip(answer.charts, *columns, strict=False)
         chosen = []
-        for place, number in enumerate(answer.charts):
+        for place, (number, title, joined, code, form) in enumerate(rows):
             if 1 <= number <= len(series) and number not in answer.charts[:place]:
-                others = dict.fromkeys(map(int, _DIGITS(item_at(answer.joined, place, ""))))
+                others = dict.fromkeys(map(int, _DIGITS(joined)))
                 parts = [series[at - 1] for at in (number, *others) if 1 <= at <= len(series)]
                 spec = chart_of(joined_series(list(dict.fromkeys(parts))) or parts[0])
-                title, code = item_at(answer.titles, place, ""), item_at(programs, place, "")
-                form = item_at(forms, place, "") if code else ""
                 told = {number for text in (spec.title, *(row.label for row in spec.rows)) for number in _DIGITS(text)}
                 # A title names what is shown: another number in it would be a claim.
                 is_fit = 0 < len(title) <= _MAX_TITLE_CHARS and told.issuperset(_DIGITS(title))
                 about = {"title": title if is_fit else spec.title, "python_code": code}
-                chosen.append(spec.replace(**(about | ({"chart_type": form} if form in get_args(ChartType) else {}))))
+                if code and form in get_args(ChartType):
+                    about["chart_type"] = form
+                chosen.append(spec.replace(**about))
         return tuple(chosen[:MAX_CHARTS])
 
     async def repair_chart(self, broken: BrokenChart) -> ChartSpec:
@@ -199,13 +201,13 @@ class WritingByModel(ModelActs):
     async def draft(self, findings: Findings) -> Paragraphs:
         """Write the whole report in one piece, with everything that was found in view."""
         if not findings.evidence:
-            return await self._fallback.draft(findings)
+            return await self.fallback.draft(findings)
         brief, language = findings.brief, findings.brief.language
         words, unit = words_in(language), _counted(language)
         act = _DRAFT._replace(max_tokens=max(_DRAFT.max_tokens, findings.words * _TOKENS_A_WORD))
         # No more is asked for than fits the answer.
-        most = self._context.limit(act.max_tokens) // _TOKENS_A_WORD
-        task = self._prompts.fill(
+        most = self.context.limit(act.max_tokens) // _TOKENS_A_WORD
+        task = self.prompts.fill(
             "draft",
             language=language_name(language),
             length=_length(min(findings.words, most), language),
@@ -233,12 +235,12 @@ class WritingByModel(ModelActs):
         What acts share stands before what each has for itself.
         """
         brief, noted = self._brief(findings.brief), self._noted(findings)
-        tail = self._context.tail(act, task)
-        room = self._context.room(brief, *noted, tail, max_tokens=act.max_tokens)
-        room = min(room, self._context.share(_MATERIAL_SHARE))
+        tail = self.context.tail(act, task)
+        room = self.context.room(brief, *noted, tail, max_tokens=act.max_tokens)
+        room = min(room, self.context.share(_MATERIAL_SHARE))
         material = show_evidence(findings.evidence, room=room, contexts=findings.contexts)
         shared = [brief, *material.blocks, *noted]
-        return self._context.request(act, tail, shared=shared, left_out=material.left_out), material.labels
+        return self.context.request(act, tail, shared=shared, left_out=material.left_out), material.labels
 
     def _noted(self, findings: Findings) -> list[str]:
         """Return what was planned and counted: sections, how well figures are backed, where sources differ."""
@@ -266,7 +268,7 @@ class WritingByModel(ModelActs):
         sentences = dict(numbered_sentences(support.paragraphs))
         cited = {id_ for number in wanted for id_ in (*sentences[number].evidence, *sentences[number].premises)}
         brief = self._brief(support.brief)
-        room = self._context.room(brief, *(each.text for each in sentences.values()), max_tokens=_JUDGE.max_tokens)
+        room = self.context.room(brief, *(each.text for each in sentences.values()), max_tokens=_JUDGE.max_tokens)
         material = show_evidence(support.passages, room=room, contexts=support.contexts, only=cited)
         if material.left_out and len(wanted) > 1:
             # Nobody is judged by passages that are not shown.
@@ -280,21 +282,19 @@ class WritingByModel(ModelActs):
         answer = await self._data(
             _JUDGE, JudgeAnswer, task, shared=[brief, *material.blocks], left_out=material.left_out
         )
-        verdicts = dict(_verdicts_of(answer))
+        verdicts = {
+            number: _verdict_of(word) for number, word in zip(answer.sentences, padded(answer.verdicts), strict=False)
+        }
         if any(verdicts.get(number) == "supported" for number in numbers):
             raise UnusableAnswer("judge: the model overlooks what was added to a sentence")
         found = {}
-        for place, (number, verdict) in enumerate(_verdicts_of(answer)):
-            if number not in wanted or verdict is None:
-                continue
-            labels = _LABELS.findall(item_at(answer.passages, place, ""))
-            found[number] = Judgement(
-                number=number,
-                verdict=verdict,
-                span=item_at(answer.spans, place, ""),
-                premises=tuple(material.labels[label] for label in labels if label in material.labels),
-                reason=item_at(answer.reasons, place, ""),
-            )
+        columns = map(padded, (answer.verdicts, answer.spans, answer.passages, answer.reasons))
+        for number, word, span, passages, reason in zip(answer.sentences, *columns, strict=False):
+            verdict = _verdict_of(word)
+            if number in wanted and verdict is not None:
+                labels = [label for label in _LABELS.findall(passages) if label in material.labels]
+                premises = tuple(material.labels[label] for label in labels)
+                found[number] = Judgement(number=number, verdict=verdict, span=span, premises=premises, reason=reason)
         return list(found.values())
 
     async def edit(self, draft: Draft) -> tuple[Edit, ...]:
@@ -317,12 +317,11 @@ class WritingByModel(ModelActs):
             left_out=", ".join(label for label, id_ in labels.items() if id_ in left_out) or NONE,
             language=language_name(language),
         )
-        room = self._context.room(brief, task, max_tokens=_EDIT.max_tokens)
+        room = self.context.room(brief, task, max_tokens=_EDIT.max_tokens)
         material = show_evidence(draft.evidence, room=room, contexts=draft.contexts, only=needed)
         answer = await self._data(_EDIT, EditAnswer, task, shared=[brief, *material.blocks], left_out=material.left_out)
         edits = []
-        for place, number in enumerate(answer.sentences):
-            text = item_at(answer.texts, place, "")
+        for number, text in zip(answer.sentences, padded(answer.texts), strict=False):
             if before := sentences.get(number):
                 names = [name for name, _ in before.cells]
                 fresh = read_row(text, names, labels, language) if names else read_sentences(text, labels, language)
@@ -339,7 +338,7 @@ class WritingByModel(ModelActs):
     async def conclude(self, draft: Draft) -> Conclusion:
         """Return the answer that the report was written with; where none could stand, rules make one of its body."""
         abstract = tuple(paragraph for paragraph in draft.paragraphs if paragraph.section == "abstract")
-        return Conclusion(abstract=abstract) if abstract else await self._fallback.conclude(draft)
+        return Conclusion(abstract=abstract) if abstract else await self.fallback.conclude(draft)
 
 
 def _shown_series(spec: ChartSpec, contexts: Mapping[str, Context]) -> str:
@@ -350,12 +349,8 @@ def _shown_series(spec: ChartSpec, contexts: Mapping[str, Context]) -> str:
     return "\n".join([f"{spec.title}; {spec.chart_type}; unit: {spec.unit or NONE}", *documents, *lines])
 
 
-def _verdicts_of(answer: JudgeAnswer) -> list[tuple[int, VerdictKind | None]]:
-    """Return the number and verdict of each sentence that a judge names."""
-    return [
-        (number, _VERDICTS.get("_".join(item_at(answer.verdicts, place, "").lower().split())))
-        for place, number in enumerate(answer.sentences)
-    ]
+def _verdict_of(word: str) -> VerdictKind | None:
+    return _VERDICTS.get("_".join(word.lower().split()))
 
 
 def _controls(sentences: Sequence[Sentence], labels: Mapping[str, str], language: Language) -> list[str]:
