@@ -126,9 +126,3 @@ async def opened_store(settings: Settings | None = None) -> AsyncIterator[tuple[
         yield store, settings
     finally:
         await store.close()
-
-
-async def with_store(work: Callable[[Store, Settings], Awaitable[T]], settings: Settings | None = None) -> T:
-    """Do work on the store of these settings, or of those in force."""
-    async with opened_store(settings) as (store, settings):
-        return await work(store, settings)
