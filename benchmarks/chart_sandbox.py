@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 from deep_research.errors import SourceError, SourceRefused
 from deep_research.sandbox.bubblewrap import Bubblewrap
-from deep_research.sandbox.process import Limits, Worker
+from deep_research.sandbox.process import SandboxLimits, SandboxProcess
 from deep_research.sandbox.warm import WarmSandbox
 
 CHARTS = 10
@@ -49,7 +49,7 @@ for kind in ("png", "svg"):
 
 async def report() -> None:
     """Print the table."""
-    sandbox = WarmSandbox([Bubblewrap()], Limits(), STYLE)
+    sandbox = WarmSandbox([Bubblewrap()], SandboxLimits(), STYLE)
     print("\na chart of a model's code     CPU ms   wall ms")
     try:
         began = time.perf_counter()
@@ -72,7 +72,7 @@ async def report() -> None:
         await sandbox._spare
         os.kill(_worker(sandbox), signal.SIGKILL)
         used: list[float] = []
-        with patch.object(Worker, "end", _noting(used)):
+        with patch.object(SandboxProcess, "end", _noting(used)):
             began = time.perf_counter()
             await sandbox.execute(CODE, ROWS)
             _line("worker killed: its chart", sum(used), time.perf_counter() - began)
@@ -106,11 +106,11 @@ async def _measured(sandbox: WarmSandbox, act: Callable[[], Awaitable[object]]) 
     return _used_inside_s(worker) + time.process_time() - cpu, time.perf_counter() - began
 
 
-def _noting(used: list[float]) -> Callable[[Worker], Awaitable[str]]:
+def _noting(used: list[float]) -> Callable[[SandboxProcess], Awaitable[str]]:
     """Return the end of a worker, which first notes what the worker has used."""
-    end = Worker.end
+    end = SandboxProcess.end
 
-    async def noting(worker: Worker) -> str:
+    async def noting(worker: SandboxProcess) -> str:
         with suppress(FileNotFoundError):
             used.append(_used_inside_s(worker.pid))
         return await end(worker)
@@ -124,8 +124,8 @@ async def _crash(sandbox: WarmSandbox) -> None:
 
 
 def _worker(sandbox: WarmSandbox) -> int:
-    assert sandbox._worker is not None
-    return sandbox._worker.pid
+    assert sandbox._process is not None
+    return sandbox._process.pid
 
 
 def _used_inside_s(pid: int) -> float:

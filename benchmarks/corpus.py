@@ -24,8 +24,8 @@ from typing import Any
 
 from benchmarks.corpus_files import make_file
 from deep_research.corpus.folder import FolderCorpus
-from deep_research.corpus.index import IndexPlace
-from deep_research.corpus.rank import MAX_LOOKED_AT
+from deep_research.corpus.index import IndexLocation
+from deep_research.corpus.rank import MAX_SCANNED
 from deep_research.readers.registry import FORMATS
 from deep_research.text.analyzer import analyze
 from evals import retrieval
@@ -93,8 +93,8 @@ async def measure_ours(data: Path, count: int) -> dict[str, Any]:
         figures = _child("index", folder=docs)
         figures["text_mb"] = sum(path.stat().st_size for path in docs.iterdir()) / 1e6
         figures["index_mb"] = index.stat().st_size / 1e6
-        for name, looked_at in (("pruned", MAX_LOOKED_AT), ("all", sys.maxsize)):
-            corpus = FolderCorpus(docs, index=index, max_looked_at=looked_at)
+        for name, looked_at in (("pruned", MAX_SCANNED), ("all", sys.maxsize)):
+            corpus = FolderCorpus(docs, index=index, max_scanned=looked_at)
             figures[name] = await _search(corpus, prose, with_quality=count == SIZES[-1])
             await corpus.close()
     return figures
@@ -144,7 +144,7 @@ async def measure_shared(data: Path) -> dict[str, Any]:
         for number in range(SHARED_DOCUMENTS):
             parts = (f"## {' '.join(prose.words(3))}\n\n{prose.paragraph()}" for _ in range(SHARED_PASSAGES))
             (docs / f"{number}.md").write_text("\n\n".join(parts), encoding="utf-8")
-        places: dict[str, IndexPlace] = {
+        places: dict[str, IndexLocation] = {
             "file": index,
             "postgres": lambda: PostgresDatabase(url, package="deep_research.corpus"),
         }

@@ -180,9 +180,9 @@ async def _take_until_none(settings: Settings) -> list[tuple[str, float]]:
         if seen.status != "created":  # Somebody was quicker.
             continue
         with suppress(RunHeld):
-            claim = await store.claim(run, current_owner(), lease_s=LEASE_S, seen_epoch=seen.epoch)
+            lease = await store.lease(run, current_owner(), lease_s=LEASE_S, seen_epoch=seen.epoch)
             mine.append((run, time.perf_counter() - began))
-            await store.finish(claim, "done", event=make_status("done"))
+            await store.finish(lease, "done", event=make_status("done"))
     await queue.close()
     await store.close()
     return mine

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deep_research.text.folding import to_simplified
-from deep_research.text.learned_orders import SIZE, Weights, features, place, sentences, tokens_of
+from deep_research.text.learned_orders import SIZE, LearnedWeights, features, sentences, slot_of, tokens_of
 
 ROOT = Path(__file__).parents[1]
 OWN = ROOT / "evals" / "orders"
@@ -59,7 +59,7 @@ class Table(NamedTuple):
 
 def table_of(texts: Iterable[str]) -> Table:
     """Return the features of texts."""
-    rows = [[place(feature) for feature in sorted(features(tokens_of(_plain(text))))] for text in texts]
+    rows = [[slot_of(feature) for feature in sorted(features(tokens_of(_plain(text))))] for text in texts]
     sizes = np.array([len(row) for row in rows])
     values = np.repeat(sizes**-0.5, sizes)
     return Table(np.concatenate([np.array(row) for row in rows]), values, np.cumsum(sizes) - sizes)
@@ -116,15 +116,15 @@ def _turned(slope: Array, past: Sequence[tuple[Array, Array]]) -> Array:
     return slope
 
 
-def weights_of(found: Array, examples: Sequence[Example]) -> Weights:
+def weights_of(found: Array, examples: Sequence[Example]) -> LearnedWeights:
     """Return weights as they are shipped: small whole numbers, and the scores that an order must exceed."""
     scale = 127 / np.quantile(np.abs(found[:-1]), 0.9995)
     values = np.clip(np.round(found[:-1] * scale), -127, 127).astype(np.int8)
     least = (np.log(THRESHOLD / (1 - THRESHOLD)) - found[-1]) * scale
     orders = [tokens_of(_plain(example.text)) for example in examples if example.label and example.counts == LINE_ORDER]
-    by_words = [sum(int(values[place(word)]) for word in set(words)) / len(set(words)) ** 0.5 for words in orders]
+    by_words = [sum(int(values[slot_of(word)]) for word in set(words)) / len(set(words)) ** 0.5 for words in orders]
     gate = min(float(least), float(np.quantile(by_words, _GATE)))
-    return Weights(memoryview(values.tobytes()).cast("b"), round(float(least), 2), round(gate, 2))
+    return LearnedWeights(memoryview(values.tobytes()).cast("b"), round(float(least), 2), round(gate, 2))
 
 
 def own_examples(measured: Sequence[str]) -> list[Example]:

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from deep_research.corpus.files import locate, read_bytes
-from deep_research.corpus.scan import Entry, scan_folder
+from deep_research.corpus.scan import ScannedFile, scan_folder
 from deep_research.errors import InputError, NetworkError, SourceError, UsageError
 from deep_research.in_thread import in_thread
 from deep_research.readers import Reading, read
 from deep_research.settings import Settings, load_settings
-from deep_research.verify.audit import Audit, Source, audit_report
+from deep_research.verify.audit import Audit, CheckedSource, audit_report
 from deep_research.verify.cited_markdown import read_cited
 from deep_research.wiring.search import open_web
 
@@ -18,14 +18,14 @@ _PAGE = re.compile(r"https?://[^\s<>\"，。；、）」]+")
 _MAX_REPORT_BYTES = 20_000_000
 
 
-class Audited(NamedTuple):
+class AuditResult(NamedTuple):
     """What an audit showed, and which sources could not be read, and why."""
 
     audit: Audit
     unread: tuple[str, ...]
 
 
-async def audit_file(report: Path, sources: Path | None = None, *, settings: Settings | None = None) -> Audited:
+async def audit_file(report: Path, sources: Path | None = None, *, settings: Settings | None = None) -> AuditResult:
     """Check a Markdown report against the documents of a folder or, without one, against the pages it refers to."""
     try:
         if report.stat().st_size > _MAX_REPORT_BYTES:
@@ -47,11 +47,11 @@ async def audit_file(report: Path, sources: Path | None = None, *, settings: Set
         found = await _of_web(list(addresses), settings or load_settings(), unread)
     if not found:
         raise InputError(f"There is no source to check against. {' '.join(unread[:3])}".strip())
-    return Audited(await in_thread(audit_report, text, found), tuple(unread))
+    return AuditResult(await in_thread(audit_report, text, found), tuple(unread))
 
 
-def _of_folder(folder: Path, report: Path, unread: list[str]) -> list[Source]:
-    entries: list[Entry] = []
+def _of_folder(folder: Path, report: Path, unread: list[str]) -> list[CheckedSource]:
+    entries: list[ScannedFile] = []
     scan = scan_folder(folder, entries.append)
     unread += [skipped.reason for skipped in scan.skipped]
     found = []
@@ -66,7 +66,7 @@ def _of_folder(folder: Path, report: Path, unread: list[str]) -> list[Source]:
     return found
 
 
-async def _of_web(addresses: list[str], settings: Settings, unread: list[str]) -> list[Source]:
+async def _of_web(addresses: list[str], settings: Settings, unread: list[str]) -> list[CheckedSource]:
     web = open_web(settings)
     found = []
     try:
@@ -85,5 +85,5 @@ async def _of_web(addresses: list[str], settings: Settings, unread: list[str]) -
     return found
 
 
-def _source(address: str, reading: Reading) -> Source:
-    return Source(address=address, title=reading.title, text=reading.text, published=reading.published)
+def _source(address: str, reading: Reading) -> CheckedSource:
+    return CheckedSource(address=address, title=reading.title, text=reading.text, published=reading.published)

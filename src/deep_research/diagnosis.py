@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, get_args
 from pydantic import SecretStr
 
 from deep_research.errors import CallFailed, DeepResearchError
-from deep_research.llm.address import is_local, place_of
+from deep_research.llm.address import display_host, is_local
 from deep_research.llm.readiness import is_answered
 from deep_research.llm.registry import model_named
 from deep_research.masking import MASK, masked, masked_data
@@ -121,7 +121,7 @@ def _home(settings: Settings, words: Words) -> Line:
 
 
 async def _store(settings: Settings, words: Words) -> Line:
-    place = settings.store_path if settings.database_url is None else "PostgreSQL"
+    location = settings.store_path if settings.database_url is None else "PostgreSQL"
     if settings.database_url is None and not os.access(settings.store_path, os.F_OK):
         return OK, "store", words("doctor.store_new", path=settings.store_path)
     store = open_store(settings)
@@ -131,8 +131,8 @@ async def _store(settings: Settings, words: Words) -> Line:
         return MISSING, "store", exc.in_words(words)
     finally:
         await store.close()
-    held = {"runs": size.runs, "documents": size.documents, "size": f"{size.bytes_on_disk / _MEBI:.1f}"}
-    return OK, "store", words("doctor.store", path=place, **held)
+    counts = {"runs": size.runs, "documents": size.documents, "size": f"{size.bytes_on_disk / _MEBI:.1f}"}
+    return OK, "store", words("doctor.store", path=location, **counts)
 
 
 def _documents(settings: Settings, words: Words) -> Line:
@@ -158,8 +158,8 @@ def _models(settings: Settings, words: Words) -> list[Line]:
         models = chosen_models(settings)
     except DeepResearchError as exc:
         return [(MISSING, "model", exc.in_words(words))]
-    given = next((name for name in ("thinking_model", "provider") if settings.source_of(name) != "default"), "")
-    why = words("doctor.set_by", name=given, source=settings.source_of(given)) if given else ""
+    chosen_by = next((name for name in ("thinking_model", "provider") if settings.source_of(name) != "default"), "")
+    why = words("doctor.set_by", name=chosen_by, source=settings.source_of(chosen_by)) if chosen_by else ""
     if not models:
         how = words("doctor.model_how")
         if settings.provider == "none":
@@ -205,7 +205,7 @@ def _silence(models: Sequence[str], settings: Settings, words: Words) -> str:
             command = provider.start_command
             start = words("doctor.start_with", command=command) if command else words("doctor.start")
             variable = variable_of(f"{provider.setting}_address")
-            return words("doctor.silent", place=place_of(address), start=start, variable=variable)
+            return words("doctor.silent", place=display_host(address), start=start, variable=variable)
     return ""
 
 

@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-Given = ParamSpec("Given")
+Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-class _Workers:
+class _ThreadPool:
     """The threads of this process. A forked process has none of its parent's, and starts its own."""
 
     def __init__(self) -> None:
@@ -20,13 +20,13 @@ class _Workers:
             os.register_at_fork(after_in_child=self.begin)
 
     def begin(self) -> None:
-        # Python's threads take turns at the processor; more of them than cores only make the event loop wait.
+        # Python's threads share one processor; more of them than cores only make the event loop wait.
         self.pool = ThreadPoolExecutor(max(2, os.cpu_count() or 1), thread_name_prefix="in_thread")
 
 
-_workers = _Workers()
+_threads = _ThreadPool()
 
 
-async def in_thread(work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
+async def in_thread(work: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
     """Return what some work gives that needs the processor and waits for nothing."""
-    return await asyncio.get_running_loop().run_in_executor(_workers.pool, partial(work, *args, **kwargs))
+    return await asyncio.get_running_loop().run_in_executor(_threads.pool, partial(work, *args, **kwargs))

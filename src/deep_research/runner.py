@@ -85,7 +85,7 @@ def build_deep_research_graph(
     machine: StateMachine | None = None,
 ) -> DeepResearchGraph:
     """Return what `run_deep_research` needs; what is not given comes from the settings, these from the environment."""
-    given = {
+    options = {
         "provider": model_provider,
         "thinking_model": model_name,
         "max_iterations": max_iterations,
@@ -93,7 +93,7 @@ def build_deep_research_graph(
         "strategy": strategy,
         "depth": depth,
     }
-    flags = _given(given)
+    flags = _set_options(options)
     chosen = load_settings(**flags) if settings is None else settings.with_changes(**flags)
     return DeepResearchGraph(settings=chosen, machine=machine or StateMachine())
 
@@ -106,11 +106,11 @@ async def run_deep_research(
     on_event: OnEvent | None = None,
 ) -> str:
     """Research a question and return the text of its report."""
-    given = request_from(graph.settings, query)
+    request = request_from(graph.settings, query)
     if max_iterations is not None:
-        depth = Depth.from_json({**given.depth.to_json(), "max_iterations": max_iterations})
-        given = given.replace(depth=depth)
-    return (await _finished(graph.processor(), given, on_event, None, on_clarify_question)).final_report
+        depth = Depth.from_json({**request.depth.to_json(), "max_iterations": max_iterations})
+        request = request.replace(depth=depth)
+    return (await _finished(graph.processor(), request, on_event, None, on_clarify_question)).final_report
 
 
 async def research(
@@ -248,10 +248,10 @@ async def update_request(run: str, settings: Settings) -> tuple[RunRow, Research
     async with opened_store(settings) as (store, _):
         row = await store.get_run(run)
         edition = await edition_of(row, store)
-    kept = row.result or {}
-    if "plan" not in kept:
+    result = row.result or {}
+    if "plan" not in result:
         raise UsageError(f"Run {row.id} was made by an earlier version, which did not keep its plan: ask again.")
-    plan = Plan.from_json(kept["plan"])
+    plan = Plan.from_json(result["plan"])
     titles = plan.titles
     sources: dict[str, dict[str, str]] = {title: {} for title in titles}
     source_of = {source.document: source for source in edition.citations.cited}
@@ -259,7 +259,9 @@ async def update_request(run: str, settings: Settings) -> tuple[RunRow, Research
         for id_ in paragraph.cite_ids:
             source = source_of[edition.passage[id_].document]
             sources[paragraph.section if paragraph.section in sources else titles[0]][source.address] = source.title
-    earlier = EarlierRun(run=row.id, brief=cast("dict[str, Any]", kept["brief"]), plan=plan.to_json(), sources=sources)
+    earlier = EarlierRun(
+        run=row.id, brief=cast("dict[str, Any]", result["brief"]), plan=plan.to_json(), sources=sources
+    )
     request = row.request
     changes = {
         "update": earlier,
@@ -315,9 +317,9 @@ def _unset_keys(request: ResearchRequest, settings: Settings) -> dict[str, str]:
     specs = [spec for name, spec in known_engines(settings).items() if name in request.search.engines]
     keys = [*(f"{provider.setting}_api_key" for provider in providers), *(spec.key_setting for spec in specs)]
     addresses = [*(f"{provider.setting}_address" for provider in providers), *(spec.address_setting for spec in specs)]
-    given = dict.fromkeys(keys, "unused") | dict.fromkeys(addresses, "http://localhost")
+    unused = dict.fromkeys(keys, "unused") | dict.fromkeys(addresses, "http://localhost")
     return {
-        name: value for name, value in given.items() if name in Settings.model_fields and not getattr(settings, name)
+        name: value for name, value in unused.items() if name in Settings.model_fields and not getattr(settings, name)
     }
 
 
@@ -330,22 +332,22 @@ def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
     fields = {name: options[name] for name in _OF_REQUEST if name != "site"}
     fields |= {name: options[name] or "" for name in ("context", "follow")} | {"focus": tuple(options["focus"] or ())}
     fields |= {"since": _bound("since", options, last=False), "until": _bound("until", options, last=True)}
-    return _given(flags), fields | {"sites": hosts_of(options["site"] or ())}
+    return _set_options(flags), fields | {"sites": hosts_of(options["site"] or ())}
 
 
-def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+def _set_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
 def _bound(name: str, options: Mapping[str, Any], *, last: bool) -> date | None:
     """Return the day with which a period begins or ends; a month or a year is one too."""
-    given: date | str | None = options[name]
-    if not isinstance(given, str):
-        return given
+    option: date | str | None = options[name]
+    if not isinstance(option, str):
+        return option
     try:
-        return period_named(given)[last]
+        return period_named(option)[last]
     except ValueError:
-        raise UsageError(f"{given!r} is no date for {name}: write 2025, 2025-01 or 2025-01-31.") from None
+        raise UsageError(f"{option!r} is no date for {name}: write 2025, 2025-01 or 2025-01-31.") from None
 
 
 def hosts_of(sites: Sequence[str]) -> tuple[str, ...]:
@@ -381,7 +383,7 @@ def settings_to_follow(request: ResearchRequest, settings: Settings, flags: Mapp
     own: dict[str, object] = {"strategy": request.search.strategy, "offline": request.offline}
     if "docs" not in flags:
         own |= {"docs": request.docs or None, "also_docs": request.also_docs or None}
-    return settings.with_changes(**_given({name: value for name, value in own.items() if name not in flags}))
+    return settings.with_changes(**_set_options({name: value for name, value in own.items() if name not in flags}))
 
 
 def request_from(settings: Settings, question: str) -> ResearchRequest:

@@ -16,7 +16,7 @@ from deep_research.in_thread import in_thread
 from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import cancel_run as cancel
 from deep_research.pipeline.folder import folder_of, report_copy_of, with_files
-from deep_research.pipeline.result import Result, contents_of, kept_of, result_of
+from deep_research.pipeline.result import Result, contents_of, result_of, stored_result
 from deep_research.settings import Settings, load_settings
 from deep_research.store.lease import current_owner
 from deep_research.store.port import RunRow
@@ -59,7 +59,7 @@ async def recheck_run(run: str, *, settings: Settings | None = None) -> Recheck:
     """Check a finished report again: its files, against each other and against what the store keeps."""
     async with opened_store(settings) as (store, settings):
         row = await with_files(await store.get_run(run), store, settings.logs)
-        result, folder = kept_of(row), Path(row.folder)
+        result, folder = stored_result(row), Path(row.folder)
         recheck = await _recheck(folder / "report.md", store)
         # A run of an earlier version kept no edition.
         files = {"report.md": result["report"], "edition.json": result.get("edition")}

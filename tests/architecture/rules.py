@@ -111,3 +111,12 @@ def _os_name(node: ast.AST) -> set[str]:
     if isinstance(node, ast.ImportFrom) and node.module == "os":
         return {alias.name for alias in node.names}
     return set()
+
+
+def repeated_classes(root: Path) -> list[str]:
+    """Return the class names that stand more than once, a leading underscore aside, each with its files."""
+    files: dict[str, list[str]] = {}
+    for path, node in _nodes(root):
+        if isinstance(node, ast.ClassDef):
+            files.setdefault(node.name.lstrip("_"), []).append(str(path.relative_to(root)))
+    return [f"{name}: {', '.join(sorted(paths))}" for name, paths in sorted(files.items()) if len(paths) > 1]

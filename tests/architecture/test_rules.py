@@ -13,7 +13,7 @@ TESTS = ROOT / "tests"
 # The next two pick what little a child process gets of it; the last two empty and check their own, in a sandbox.
 MAY_READ_ENVIRONMENT = [
     *("settings/settings.py", "readers/children.py", "charts/drawing.py"),
-    *("sandbox/worker.py", "sandbox/probe.py"),
+    *("sandbox/child.py", "sandbox/probe.py"),
 ]
 # Who may catch everything, and why: the runner, the edge of a fan-out branch, the entry points of shells.
 MAY_CATCH_EVERYTHING = {
@@ -24,7 +24,7 @@ MAY_CATCH_EVERYTHING = {
     "pipeline/fan_out.py": "the edge of a fan-out branch, where an error would cancel the siblings",
     "readers/child.py": "the process that reads binary formats, which tells its parent what went wrong",
     "readers/registry.py": "the one place that calls readers: what a strange file does to one costs that file alone",
-    "sandbox/worker.py": "whatever chart code raises is told to whoever wrote it",
+    "sandbox/child.py": "whatever chart code raises is told to whoever wrote it",
     "server/openai/errors.py": "the entry of a shell, whose clients want every error in one shape, in mid-stream too",
     "store/write_queue.py": "a failure is told to whoever waits for the write, in another thread",
     "pipeline/streaming.py": "a caller's callback must not cost the run what it has paid for",
@@ -127,3 +127,13 @@ def test_a_print_is_noticed(tmp_path):
 def test_a_promise_without_issue_is_noticed(tmp_path):
     (tmp_path / "a.py").write_text("# TODO(#12): fine\nx = 'TODO in text is fine'\n# TODO later\n")
     assert [place[:6] for place in rules.loose_todos(tmp_path)] == ["a.py:3"]
+
+
+def test_no_two_classes_have_one_name():
+    assert rules.repeated_classes(PACKAGE) == []
+
+
+def test_a_repeated_class_is_noticed(tmp_path):
+    (tmp_path / "a.py").write_text("class Claim:\n    pass\nclass Other:\n    pass\n")
+    (tmp_path / "b.py").write_text("class _Claim:\n    pass\n")
+    assert rules.repeated_classes(tmp_path) == ["Claim: a.py, b.py"]

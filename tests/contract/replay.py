@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Literal
 
 from deep_research.errors import CallFailed
-from deep_research.llm.chat import Limits, VendorChat, connect
+from deep_research.llm.chat import ModelLimits, VendorChat, connect
 from deep_research.llm.port import ModelReply, ModelRequest
 from deep_research.llm.prices import Price
 from deep_research.llm.registry import PROVIDERS, ModelName
@@ -36,12 +36,12 @@ class Replay(LoopbackServer):
         writer.write(head_of(self.status, {**self.headers, "transfer-encoding": "chunked"}) + chunks + b"0\r\n\r\n")
         await writer.drain()
 
-    def model(self, provider: str, limits: Limits | None = None) -> VendorChat:
+    def model(self, provider: str, limits: ModelLimits | None = None) -> VendorChat:
         """Return a model of a provider that is served here."""
         name = ModelName(PROVIDERS[provider], "some-model")
         prices = {provider: {"some-model": Price.model_validate(PRICE)}}
         address = f"http://127.0.0.1:{self.port}/v1" if provider != "anthropic" else f"http://127.0.0.1:{self.port}"
-        limits = limits or Limits(timeout_s=60, idle_timeout_s=60)
+        limits = limits or ModelLimits(timeout_s=60, idle_timeout_s=60)
         return connect(name, address=address, key="k", prices=prices, limits=limits)
 
     async def ask(self, provider: str, request: ModelRequest = REQUEST) -> ModelReply | CallFailed:

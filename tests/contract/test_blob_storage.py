@@ -14,7 +14,7 @@ from deep_research.database.sqlite import SqliteFile
 from deep_research.errors import CannotWrite, ConfigurationError, RunTaken, StoreCorrupt, StoreLocked
 from deep_research.store.blobs import BlobStorage, FolderBlobs, new_name
 from deep_research.store.lease import current_owner
-from deep_research.store.port import Claim
+from deep_research.store.port import Lease
 from deep_research.store.store import OpenStore, Store
 from tests.support.s3_server import BUCKET, S3Server
 from tests.support.store_samples import make_document, make_status, opened, start_run
@@ -100,19 +100,19 @@ def test_a_store_that_refuses_is_named(s3: S3Server) -> None:
 async def test_small_content_stays_in_the_database(tmp_path: Path) -> None:
     folder = tmp_path / "blobs"
     async with opened(partial(_store, tmp_path, FolderBlobs(folder), min_object_bytes=8_192)) as store:
-        claim = await start_run(store)
-        assert await store.get_blob(await store.put_blob(claim, b"small")) == b"small"
+        lease = await start_run(store)
+        assert await store.get_blob(await store.put_blob(lease, b"small")) == b"small"
         assert not folder.exists()
-        assert await store.get_blob(await store.put_blob(claim, RAW)) == RAW
+        assert await store.get_blob(await store.put_blob(lease, RAW)) == RAW
         assert len(_files(folder)) == 1
 
 
 async def test_content_kept_before_the_setting_is_still_read(tmp_path: Path) -> None:
     async with opened(partial(_store, tmp_path, None)) as store:
-        claim = await start_run(store)
-        first = await store.put_blob(claim, RAW)
+        lease = await start_run(store)
+        first = await store.put_blob(lease, RAW)
     async with opened(partial(_store, tmp_path, FolderBlobs(tmp_path / "blobs"))) as store:
-        second = await store.put_blob(claim, RAW[::-1])
+        second = await store.put_blob(lease, RAW[::-1])
         assert await store.get_blob(first) == RAW
     async with opened(partial(_store, tmp_path, None)) as store:
         assert await store.get_blob(first) == RAW
@@ -124,9 +124,9 @@ async def test_content_kept_before_the_setting_is_still_read(tmp_path: Path) -> 
 async def test_lost_or_changed_content_is_found_out(tmp_path: Path, damage: str) -> None:
     folder = tmp_path / "blobs"
     async with opened(partial(_store, tmp_path, FolderBlobs(folder))) as store:
-        claim = await start_run(store)
-        document = make_document("Some text. " * 1_000, snapshot=await store.put_blob(claim, RAW))
-        await store.put_document(claim, document, address="https://example.org")
+        lease = await start_run(store)
+        document = make_document("Some text. " * 1_000, snapshot=await store.put_blob(lease, RAW))
+        await store.put_document(lease, document, address="https://example.org")
         for file in _files(folder):
             raw = file.read_bytes()
             file.write_bytes(raw[: len(raw) // 2] if damage == "cut" else bytes(byte ^ 1 for byte in raw))
@@ -142,9 +142,9 @@ async def test_content_goes_with_the_last_run_that_names_it(blobs: BlobStorage, 
     written = _Recorder(blobs)
     async with opened(partial(_store, tmp_path, written)) as store:
         for run in ("run-1", "run-2"):
-            claim = await start_run(store, run)
-            assert await store.put_blob(claim, RAW)
-            await _finish(store, claim)
+            lease = await start_run(store, run)
+            assert await store.put_blob(lease, RAW)
+            await _finish(store, lease)
         assert len(written.names) == 1, "content that was there was written again"
         (name,) = written.names
         await store.delete_run("run-1", current_owner())
@@ -188,14 +188,14 @@ async def test_two_who_keep_the_same_at_once_keep_one_object(tmp_path: Path) -> 
 async def test_a_write_that_is_refused_names_nothing(tmp_path: Path) -> None:
     async with opened(partial(_store, tmp_path, FolderBlobs(tmp_path / "blobs"))) as store:
         old = await start_run(store)
-        await store.claim(old.run, current_owner(), lease_s=0.0)
+        await store.lease(old.run, current_owner(), lease_s=0.0)
         with pytest.raises(RunTaken):
             await store.put_blob(old, RAW)
         assert (await store.size()).blobs == 0
 
 
-async def _finish(store: Store, claim: Claim) -> None:
-    await store.finish(claim, "done", event=make_status("done"))
+async def _finish(store: Store, lease: Lease) -> None:
+    await store.finish(lease, "done", event=make_status("done"))
 
 
 def _files(folder: Path) -> list[Path]:

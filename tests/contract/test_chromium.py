@@ -36,7 +36,7 @@ TEXT = "Leaks in the northern districts rose by a tenth within a year, and they 
 def patience(monkeypatch: pytest.MonkeyPatch) -> float:
     """Wait longer until a page counts as finished, for machines on which a script may not go on for a while."""
     monkeypatch.setattr("deep_research.fetch.chromium._QUIET_S", 3.0)
-    monkeypatch.setattr("deep_research.fetch.chromium._SETTLE_S", HANG_S)
+    monkeypatch.setattr("deep_research.fetch.chromium._LOAD_TIMEOUT_S", HANG_S)
     return HANG_S
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from deep_research.errors import ModelError, NetworkError
 from deep_research.llm.answer import MAX_THOUGHT_CHARS, GrowingAnswer
-from deep_research.llm.chat import Limits, VendorChat, connect
+from deep_research.llm.chat import ModelLimits, VendorChat, connect
 from deep_research.llm.openai import OpenaiVendor
 from deep_research.llm.port import ModelRequest
 from deep_research.llm.registry import PROVIDERS, ModelName
@@ -48,7 +48,7 @@ class NoEnd:
     @asynccontextmanager
     async def model(self, provider: str = "openai-compatible") -> AsyncIterator[VendorChat]:
         server = await asyncio.start_server(self._talk, "127.0.0.1", 0)
-        limits = Limits(timeout_s=100, idle_timeout_s=100, max_answer_bytes=MAX_BYTES)
+        limits = ModelLimits(timeout_s=100, idle_timeout_s=100, max_answer_bytes=MAX_BYTES)
         address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         model = connect(ModelName(PROVIDERS[provider], "m"), address=address, key="k", limits=limits)
         try:

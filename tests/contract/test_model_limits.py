@@ -7,7 +7,7 @@ import urllib.request
 
 import pytest
 
-from deep_research.llm.chat import Limits, connect
+from deep_research.llm.chat import ModelLimits, connect
 from deep_research.llm.port import ModelRequest
 from deep_research.llm.registry import PROVIDERS, model_named
 from deep_research.net.slots import slot
@@ -17,13 +17,13 @@ from tests.support.model_server import ModelServer
 REQUEST = ModelRequest(act="plan", role="task", prompt="What is known?", max_tokens=100)
 
 
-def model_at(server: ModelServer, limits: Limits, provider: str = "openai-compatible"):
+def model_at(server: ModelServer, limits: ModelLimits, provider: str = "openai-compatible"):
     return connect(model_named(f"{provider}:m"), address=server.address_of(provider), key="k", limits=limits)
 
 
 async def test_ten_runs_share_one_limit():
     with ModelServer(Answer(text="fine", delay_s=0.02)) as server:
-        runs = [model_at(server, Limits(calls_in_flight=3)) for _ in range(10)]
+        runs = [model_at(server, ModelLimits(calls_in_flight=3)) for _ in range(10)]
         await asyncio.gather(*(run.complete(REQUEST) for run in runs for _ in range(3)))
     assert len(server.requests) == 30
     assert server.peak == 3
@@ -31,7 +31,7 @@ async def test_ten_runs_share_one_limit():
 
 def test_threads_with_loops_of_their_own_share_one_limit():
     async def run(server: ModelServer) -> None:
-        model = model_at(server, Limits(calls_in_flight=2))
+        model = model_at(server, ModelLimits(calls_in_flight=2))
         await asyncio.gather(*(model.complete(REQUEST) for _ in range(4)))
 
     with ModelServer(Answer(text="fine", delay_s=0.02)) as server:
@@ -46,7 +46,7 @@ def test_threads_with_loops_of_their_own_share_one_limit():
 
 async def test_other_addresses_are_not_held_up():
     with ModelServer(Answer(text="fine", hang_after=0)) as slow, ModelServer(Answer(text="fine")) as quick:
-        limits = Limits(calls_in_flight=1)
+        limits = ModelLimits(calls_in_flight=1)
         hanging = asyncio.ensure_future(model_at(slow, limits).complete(REQUEST))
         assert (await model_at(quick, limits).complete(REQUEST)).text == "fine"
         hanging.cancel()
@@ -58,7 +58,7 @@ async def test_waiting_for_a_slot_does_not_count_against_the_time_limit(monkeypa
     loop = asyncio.get_running_loop()
     clock = loop.time
     with ModelServer(Answer(text="fine")) as server:
-        model = model_at(server, Limits(timeout_s=60, calls_in_flight=1))
+        model = model_at(server, ModelLimits(timeout_s=60, calls_in_flight=1))
         async with slot(server.address_of("openai-compatible"), 1):
             call = asyncio.ensure_future(model.complete(REQUEST))
             await asyncio.sleep(0.1)
@@ -69,7 +69,7 @@ async def test_waiting_for_a_slot_does_not_count_against_the_time_limit(monkeypa
 
 async def test_cancelled_call_gives_its_slot_back():
     with ModelServer(Answer(text="fine", hang_after=0)) as server:
-        model = model_at(server, Limits(calls_in_flight=1))
+        model = model_at(server, ModelLimits(calls_in_flight=1))
         calls = [asyncio.ensure_future(model.complete(REQUEST)) for _ in range(3)]
         while not server.requests:
             await asyncio.sleep(0.01)
@@ -83,7 +83,7 @@ async def test_cancelled_call_gives_its_slot_back():
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_one_adapter_serves_several_event_loops(provider):
     with ModelServer(Answer(text="fine")) as server:
-        model = model_at(server, Limits(), provider)
+        model = model_at(server, ModelLimits(), provider)
         assert [asyncio.run(model.complete(REQUEST)).text for _ in range(2)] == ["fine", "fine"]
 
 

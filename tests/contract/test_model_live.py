@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from deep_research.llm.chat import Limits, connect
+from deep_research.llm.chat import ModelLimits, connect
 from deep_research.llm.port import Delta, ModelRequest
 from deep_research.llm.registry import PROVIDERS, ModelName
 from deep_research.value import JsonObject
@@ -22,7 +22,7 @@ pytestmark = [
 
 @pytest.fixture
 def model():
-    limits = Limits(timeout_s=180, idle_timeout_s=60)
+    limits = ModelLimits(timeout_s=180, idle_timeout_s=60)
     return connect(ModelName(PROVIDERS["openai-compatible"], NAME), address=ADDRESS, key=KEY, limits=limits)
 
 

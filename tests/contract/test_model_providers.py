@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from deep_research.errors import CallFailed, CreditSpent, ModelBusy, ModelError, ModelRefused, NetworkError
-from deep_research.llm.chat import Limits, VendorChat, connect
-from deep_research.llm.port import ChatModel, Delta, ModelRequest, Turn
+from deep_research.llm.chat import ModelLimits, VendorChat, connect
+from deep_research.llm.port import ChatModel, Delta, ModelRequest, PriorMessage
 from deep_research.llm.prices import Price
 from deep_research.llm.registry import PROVIDERS, ModelName
 from deep_research.request import Spend
@@ -19,7 +19,7 @@ from tests.support.model_server import ModelServer
 KEY = "sk-very-secret-1234567890"
 MODEL = "some-model"
 PRICE = {"in": 2.0, "cached": 0.5, "out": 10.0}
-LIMITS = Limits(timeout_s=60, idle_timeout_s=60)
+LIMITS = ModelLimits(timeout_s=60, idle_timeout_s=60)
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -52,7 +52,7 @@ def hostile_environment(monkeypatch):
     monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
 
 
-def model_at(server: ModelServer, provider: str, *, model: str = MODEL, limits: Limits = LIMITS) -> VendorChat:
+def model_at(server: ModelServer, provider: str, *, model: str = MODEL, limits: ModelLimits = LIMITS) -> VendorChat:
     prices = {provider: {model: Price.model_validate(PRICE)}}
     name = ModelName(PROVIDERS[provider], model)
     return connect(name, address=server.address_of(provider), key=KEY, window=9_000, prices=prices, limits=limits)
@@ -78,7 +78,7 @@ async def test_request_goes_to_its_address_with_key_model_and_words_in_order(pro
     request = PLAIN.model_copy(
         update={
             "context": ("Block one.", "第二块。"),
-            "turns": (Turn(speaker="model", text="{bad"), Turn(speaker="user", text="Mend it.")),
+            "turns": (PriorMessage(speaker="model", text="{bad"), PriorMessage(speaker="user", text="Mend it.")),
         }
     )
     with ModelServer(Answer(text="fine")) as server:
@@ -300,14 +300,14 @@ async def test_nobody_at_the_address_is_a_network_error(provider):
 
 @each_protocol
 async def test_hang_before_the_first_word_is_bounded(provider):
-    error = await failure(provider, Answer(text="x", hang_after=0), limits=Limits(timeout_s=0.3))
+    error = await failure(provider, Answer(text="x", hang_after=0), limits=ModelLimits(timeout_s=0.3))
     assert isinstance(error, NetworkError)
     assert error.spend.tokens > 0
 
 
 @each_protocol
 async def test_hang_in_mid_answer_is_bounded(provider):
-    limits = Limits(timeout_s=30, idle_timeout_s=0.3)
+    limits = ModelLimits(timeout_s=30, idle_timeout_s=0.3)
     error = await failure(provider, Answer(text="word " * 30, hang_after=8), limits=limits)
     assert isinstance(error, NetworkError)
     assert "0.3 seconds" in str(error)
@@ -316,7 +316,7 @@ async def test_hang_in_mid_answer_is_bounded(provider):
 
 @each_protocol
 async def test_answer_that_drips_without_end_is_bounded(provider):
-    limits = Limits(timeout_s=0.4, idle_timeout_s=5)
+    limits = ModelLimits(timeout_s=0.4, idle_timeout_s=5)
     error = await failure(provider, Answer(text="word " * 1_000, pace_s=0.02), limits=limits)
     assert isinstance(error, NetworkError)
     assert "0.4 seconds" in str(error)

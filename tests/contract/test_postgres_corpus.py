@@ -9,9 +9,9 @@ import pytest
 
 from deep_research.corpus.catalogue import Catalogue
 from deep_research.corpus.folder import FolderCorpus
-from deep_research.corpus.index import IndexPlace
+from deep_research.corpus.index import IndexLocation
 from deep_research.corpus.opening import open_index
-from deep_research.corpus.rank import MAX_LOOKED_AT
+from deep_research.corpus.rank import MAX_SCANNED
 from deep_research.errors import SourceError
 
 pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
@@ -35,7 +35,7 @@ QUERIES = (
 
 
 @pytest.fixture
-def shared(database_url: str) -> IndexPlace:
+def shared(database_url: str) -> IndexLocation:
     return lambda: PostgresDatabase(database_url, package="deep_research.corpus")
 
 
@@ -49,8 +49,10 @@ def docs(tmp_path: Path) -> Path:
 class Both:
     """A folder in an index of each kind; what they say is compared wherever it is asked for."""
 
-    def __init__(self, folder: Path, file: IndexPlace, shared: IndexPlace, max_looked_at: int = MAX_LOOKED_AT) -> None:
-        self.corpora = [FolderCorpus(folder, index=place, max_looked_at=max_looked_at) for place in (file, shared)]
+    def __init__(
+        self, folder: Path, file: IndexLocation, shared: IndexLocation, max_scanned: int = MAX_SCANNED
+    ) -> None:
+        self.corpora = [FolderCorpus(folder, index=place, max_scanned=max_scanned) for place in (file, shared)]
         self.catalogues = [Catalogue(file), Catalogue(shared)]
         self.folder = folder
 
@@ -88,7 +90,7 @@ class Both:
 
 
 @pytest.fixture
-async def both(docs: Path, tmp_path: Path, shared: IndexPlace) -> AsyncIterator[Both]:
+async def both(docs: Path, tmp_path: Path, shared: IndexLocation) -> AsyncIterator[Both]:
     made = Both(docs, tmp_path / "index.db", shared)
     yield made
     await made.close()
@@ -103,10 +105,10 @@ def write(docs: Path) -> Callable[..., None]:
     return put
 
 
-@pytest.mark.parametrize("max_looked_at", [MAX_LOOKED_AT, 3])
-async def test_both_find_the_same_in_the_example_documents(tmp_path, shared, max_looked_at):
+@pytest.mark.parametrize("max_looked_at", [MAX_SCANNED, 3])
+async def test_both_find_the_same_in_the_example_documents(tmp_path, shared, max_scanned):
     # With few passages to look at, pairs of common terms lead to them.
-    both = Both(EXAMPLES, tmp_path / "index.db", shared, max_looked_at)
+    both = Both(EXAMPLES, tmp_path / "index.db", shared, max_scanned)
     await both.refresh()
     found = [await both.found(query) for query in QUERIES]
     assert [bool(addresses) for addresses in found] == [True] * (len(QUERIES) - 2) + [False] * 2
@@ -193,12 +195,12 @@ async def test_a_claim_of_a_host_that_is_gone_lapses(docs, write, shared, databa
     write(a="Apples are red.")
     gone = open_index(shared)
     folder = gone.write(lambda session: session.add_folder(str(docs)))
-    assert gone.claim(folder)
+    assert gone.acquire(folder)
     other = open_index(shared)
-    assert not other.claim(folder)
+    assert not other.acquire(folder)
     database = PostgresDatabase(database_url, package="deep_research.corpus")
     with database._opened().connection() as connection:
         connection.execute("UPDATE corpus_folders SET claimed_until = clock_timestamp() - interval '1 second'")
-    assert other.claim(folder)
+    assert other.acquire(folder)
     for each in (gone, other, database):
         each.close()

@@ -17,7 +17,7 @@ import pytest
 
 from deep_research.errors import SourceError, SourceRefused
 from deep_research.sandbox.bubblewrap import Bubblewrap
-from deep_research.sandbox.process import Limits, Start, Worker
+from deep_research.sandbox.process import SandboxLimits, SandboxProcess, Start
 from deep_research.sandbox.warm import WarmSandbox
 from deep_research.value import Json
 from tests.support.bubblewrap import NEEDS_BUBBLEWRAP
@@ -35,14 +35,14 @@ class Counting(Bubblewrap):
     def __init__(self) -> None:
         self.starts = 0
 
-    def start(self, limits: Limits) -> Start:
+    def start(self, limits: SandboxLimits) -> Start:
         self.starts += 1
         return super().start(limits)
 
 
 @pytest.fixture
 async def sandbox() -> AsyncIterator[WarmSandbox]:
-    sandbox = WarmSandbox([Bubblewrap()], Limits(), STYLE)
+    sandbox = WarmSandbox([Bubblewrap()], SandboxLimits(), STYLE)
     try:
         await sandbox.check()
     except SourceRefused as refused:
@@ -52,9 +52,9 @@ async def sandbox() -> AsyncIterator[WarmSandbox]:
     await sandbox.close()
 
 
-def worker_of(sandbox: WarmSandbox) -> Worker:
-    assert sandbox._worker is not None
-    return sandbox._worker
+def worker_of(sandbox: WarmSandbox) -> SandboxProcess:
+    assert sandbox._process is not None
+    return sandbox._process
 
 
 async def test_charts_come_back_with_what_they_show(sandbox: WarmSandbox):
@@ -124,7 +124,7 @@ async def test_a_lost_worker_costs_no_chart(sandbox: WarmSandbox):
 
 async def test_the_spare_stands_in_and_is_replaced():
     backend = Counting()
-    sandbox = WarmSandbox([backend], Limits(), STYLE)
+    sandbox = WarmSandbox([backend], SandboxLimits(), STYLE)
     try:
         await sandbox.execute(CHART, ROWS)
     except SourceRefused as refused:
@@ -151,7 +151,7 @@ async def test_a_chart_that_is_called_off_leaves_nothing_running(sandbox: WarmSa
 
 
 async def test_the_host_owns_the_clock():
-    sandbox = WarmSandbox([Bubblewrap()], Limits(timeout_s=5), STYLE)
+    sandbox = WarmSandbox([Bubblewrap()], SandboxLimits(timeout_s=5), STYLE)
     try:
         await sandbox.check()
         worker = worker_of(sandbox)
@@ -164,7 +164,7 @@ async def test_the_host_owns_the_clock():
         _stop_inside(worker.pid)
         with pytest.raises(SourceError, match="stopped after 5 s"):
             await sandbox.execute(CHART, ROWS)
-        sandbox._limits = Limits()
+        sandbox._limits = SandboxLimits()
         assert (await sandbox.execute(CHART, ROWS)).plotted == ((1.5, 2.0),)
     except SourceRefused as refused:
         pytest.skip(str(refused))
@@ -195,13 +195,13 @@ async def test_a_sandbox_that_does_not_hold_is_refused():
     class Open(Bubblewrap):
         """Without limits and the filter."""
 
-        def start(self, limits: Limits) -> Start:
+        def start(self, limits: SandboxLimits) -> Start:
             start = super().start(limits)
             # Root's command stands inside another.
             command = [word.replace("fence.close()", "None") for word in start.command]
             return start._replace(command=command)
 
-    sandbox = WarmSandbox([Open()], Limits(), STYLE)
+    sandbox = WarmSandbox([Open()], SandboxLimits(), STYLE)
     with pytest.raises(SourceRefused, match=r"the self-test failed: .*processes can be started"):
         await sandbox.execute(CHART, ROWS)
     await sandbox.close()
@@ -212,12 +212,12 @@ async def test_root_that_was_not_given_up_is_refused():
     class Rooted(Bubblewrap):
         """Leaves out the step that gives root up."""
 
-        def start(self, limits: Limits) -> Start:
+        def start(self, limits: SandboxLimits) -> Start:
             start = super().start(limits)
             words = [word.replace("os.setres", "lambda *_: os.getres") for word in start.command]
             return start._replace(command=words)
 
-    sandbox = WarmSandbox([Rooted()], Limits(), STYLE)
+    sandbox = WarmSandbox([Rooted()], SandboxLimits(), STYLE)
     with pytest.raises(SourceRefused, match=r"does not run as the user 65534|code is root"):
         await sandbox.execute(CHART, ROWS)
     await sandbox.close()
@@ -229,7 +229,7 @@ async def test_a_bubblewrap_below_tmp_is_found(monkeypatch: pytest.MonkeyPatch):
         Path(folder).chmod(0o755)
         shutil.copy(str(shutil.which("bwrap")), folder)
         monkeypatch.setenv("PATH", folder, prepend=":")
-        sandbox = WarmSandbox([Bubblewrap()], Limits(), STYLE)
+        sandbox = WarmSandbox([Bubblewrap()], SandboxLimits(), STYLE)
         assert await sandbox.check() == "bubblewrap"
         await sandbox.close()
 
@@ -270,7 +270,7 @@ def _descendants(pid: int) -> set[int]:
 
 async def test_a_machine_without_a_known_filter_is_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("deep_research.sandbox.process.filters", lambda: {"pdp11": b""})
-    sandbox = WarmSandbox([Bubblewrap()], Limits(), STYLE)
+    sandbox = WarmSandbox([Bubblewrap()], SandboxLimits(), STYLE)
     with pytest.raises(SourceRefused, match=r"no filter of system calls"):
         await sandbox.execute(CHART, ROWS)
     await sandbox.close()

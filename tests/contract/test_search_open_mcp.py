@@ -13,7 +13,7 @@ import pytest
 import uvicorn
 
 from deep_research.errors import ConfigurationError, NetworkError, SourceBusy, SourceError, SourceRefused
-from deep_research.search.mcp_results import found_in_answer
+from deep_research.search.mcp_results import results_in_reply
 from deep_research.search.mcp_servers import McpServer, connect_server
 from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json
@@ -202,7 +202,7 @@ COFFEE = ("https://example.org/coffee_(cup)", "Coffee", "Another.")
     ],
 )
 def test_results_are_found_in_texts_of_many_forms(text, found):
-    assert [result[:3] for result in found_in_answer([None], [text]) or ()] == found
+    assert [result[:3] for result in results_in_reply([None], [text]) or ()] == found
 
 
 def test_data_come_before_texts_and_deep_data_end():
@@ -210,5 +210,5 @@ def test_data_come_before_texts_and_deep_data_end():
     for _ in range(100):
         deep = {"inner": deep}
     result: Json = {"url": "https://example.org/tea", "title": "Tea", "snippet": "A drink."}
-    assert [one[:3] for one in found_in_answer([{"results": [result]}], ["https://example.org/other"]) or ()] == [TEA]
-    assert found_in_answer([deep], []) is None
+    assert [one[:3] for one in results_in_reply([{"results": [result]}], ["https://example.org/other"]) or ()] == [TEA]
+    assert results_in_reply([deep], []) is None

@@ -18,7 +18,7 @@ import psycopg
 
 from deep_research.database.postgres import PostgresDatabase
 from deep_research.shared_limits import postgres
-from deep_research.shared_limits.postgres import SharedLimits
+from deep_research.shared_limits.postgres import SharedLimiter
 
 _PACKAGE = "deep_research.shared_limits"
 # Takes a slot again and again, and notes how many calls of all processes are under way; the note is a row each.
@@ -59,8 +59,8 @@ class _Counted(PostgresDatabase):
         return super().ask(query, **values)
 
 
-def _limits(url: str) -> SharedLimits:
-    return SharedLimits(PostgresDatabase(url, package=_PACKAGE))
+def _limits(url: str) -> SharedLimiter:
+    return SharedLimiter(PostgresDatabase(url, package=_PACKAGE))
 
 
 def test_three_processes_never_have_more_calls_in_flight_than_allowed_and_all_get_their_turn(
@@ -110,7 +110,7 @@ async def test_a_process_that_waits_gets_an_equal_share_of_one_that_has_all(data
     greedy, late = _limits(database_url), _limits(database_url)
     begun: list[str] = []
 
-    async def call(limits: SharedLimits, name: str) -> None:
+    async def call(limits: SharedLimiter, name: str) -> None:
         async with limits.slot("model", 2):
             begun.append(name)
             await asyncio.sleep(0.3)
@@ -131,7 +131,7 @@ async def test_a_process_that_waits_gets_an_equal_share_of_one_that_has_all(data
 @pytest.mark.asyncio
 async def test_calls_one_after_the_other_ask_the_database_less_than_once_each(database_url: str) -> None:
     database = _Counted(database_url)
-    limits = SharedLimits(database)
+    limits = SharedLimiter(database)
     for _ in range(50):
         async with limits.slot("model", 16):
             await asyncio.sleep(0)
@@ -146,16 +146,17 @@ async def test_calls_one_after_the_other_ask_the_database_less_than_once_each(da
 async def test_turns_are_given_once_over_all_processes(database_url: str) -> None:
     one, other = _limits(database_url), _limits(database_url)
     waits = [
-        await limits.take_turn("arXiv", calls=2, per_s=30.0, within_s=100.0) for limits in (one, other, one, other, one)
+        await limits.reserve_slot("arXiv", calls=2, per_s=30.0, within_s=100.0)
+        for limits in (one, other, one, other, one)
     ]
     assert waits[0] == waits[1] == 0.0
     assert [round(wait / 30) for wait in waits] == [0, 0, 1, 1, 2]
-    refused = await other.take_turn("arXiv", calls=2, per_s=30.0, within_s=15.0)
+    refused = await other.reserve_slot("arXiv", calls=2, per_s=30.0, within_s=15.0)
     assert round(refused / 30) == 2
     # It took no turn: who is patient still has the one that it was told of.
-    assert round(await one.take_turn("arXiv", calls=2, per_s=30.0, within_s=100.0) / 30) == 2
+    assert round(await one.reserve_slot("arXiv", calls=2, per_s=30.0, within_s=100.0) / 30) == 2
     await one.pause("GitHub", 600.0)
-    assert await other.take_turn("GitHub", calls=2, per_s=1.0, within_s=15.0) > 500
+    assert await other.reserve_slot("GitHub", calls=2, per_s=1.0, within_s=15.0) > 500
     await one.close()
     await other.close()
 
@@ -163,7 +164,7 @@ async def test_turns_are_given_once_over_all_processes(database_url: str) -> Non
 @pytest.mark.asyncio
 async def test_a_service_without_a_limit_costs_no_round_trip(database_url: str) -> None:
     database = _Counted(database_url)
-    limits = SharedLimits(database)
+    limits = SharedLimiter(database)
 
     def limiter(limit: RateLimit | None) -> RateLimiter:
         loop = asyncio.get_running_loop()

@@ -45,7 +45,7 @@ async def failure(pages, path: str = "/", *, kind: type[Exception] = SourceError
         return str(error.value)
 
 
-def in_turn(*answers: bytes):
+def one_after_another(*answers: bytes):
     """Answer each request with the next of these, and the last one from then on."""
     left = list(answers)
 
@@ -158,7 +158,7 @@ async def test_an_inner_address_is_refused_before_robots_are_asked_for():
 async def test_a_busy_host_is_asked_again_after_the_time_it_names():
     waits = Waits()
     busy = page(b"", "Retry-After: 3", status="429 Too Many Requests")
-    async with Site({"/": in_turn(busy, page(b"", status="502 Bad Gateway"), ARTICLE)}) as site:
+    async with Site({"/": one_after_another(busy, page(b"", status="502 Bad Gateway"), ARTICLE)}) as site:
         assert (await fetch(site, waits=waits)).status == 200
     assert waits.asked_s == [3.0, 1.0]
 

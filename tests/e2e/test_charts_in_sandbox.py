@@ -9,7 +9,7 @@ import pytest
 
 from deep_research.pipeline.adapters import Adapters
 from deep_research.sandbox.bubblewrap import Bubblewrap
-from deep_research.sandbox.process import Limits
+from deep_research.sandbox.process import SandboxLimits
 from deep_research.sandbox.warm import WarmSandbox
 from tests.e2e.harness import Lab, User
 from tests.support.analyst import ScriptedAnalyst
@@ -53,7 +53,7 @@ def test_a_run_draws_what_the_sandbox_gives_back(tmp_path: Path, programs: list[
     analyst = _analyst(programs, mended)
 
     def change(adapters: Adapters) -> Adapters:
-        sandbox = WarmSandbox([Bubblewrap()], Limits(), STYLE)
+        sandbox = WarmSandbox([Bubblewrap()], SandboxLimits(), STYLE)
         adapters = replace(with_series(adapters), sandbox=sandbox, on_close=(*adapters.on_close, sandbox.close))
         return with_models(adapters, analyst)
 

@@ -95,9 +95,9 @@ class Drawing(StateMachine):
         chart: dict[str, Any] = {"title": self.case.title, "chart_type": "line", "unit": self.case.unit}
         chart["rows"] = tuple(rows[year] for year in sorted(rows))
         drawn = await draw(**chart, language=self.language)
-        store, claim = state.context.run.store, state.context.run.claim
-        png = await store.put_blob(claim, base64.b64decode(drawn.figures[0]))
-        figure = Figure(**chart, png=png, svg=await store.put_blob(claim, drawn.svgs[0].encode()))
+        store, lease = state.context.run.store, state.context.run.lease
+        png = await store.put_blob(lease, base64.b64decode(drawn.figures[0]))
+        figure = Figure(**chart, png=png, svg=await store.put_blob(lease, drawn.svgs[0].encode()))
         return {"figures": [await records.keep(figure)]}
 
 

@@ -15,7 +15,7 @@ from openai import AsyncOpenAI, OpenAI
 
 from deep_research.messages.language import report_language
 from deep_research.messages.words import words_in
-from deep_research.server.openai import turns
+from deep_research.server.openai import replies
 from tests.support.accounts import Operator
 from tests.support.gated_model import GatedModel
 from tests.support.server import QUESTION, VAGUE, Client, all_documents, serving, settings_for
@@ -402,7 +402,7 @@ def test_a_silent_run_keeps_its_connection_alive(
     gated: tuple[Client, GatedModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, model = gated
-    monkeypatch.setattr(turns, "HEARTBEAT_S", 0.05)
+    monkeypatch.setattr(replies, "HEARTBEAT_S", 0.05)
     body = {"model": MODEL, "messages": [user(QUESTION)], "stream": True}
     with client.http.stream("POST", "/v1/chat/completions", json=body) as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")

@@ -15,12 +15,12 @@ pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 
 import psycopg
 
-from deep_research.database.postgres import Connection, PostgresDatabase, load_statements, place_of
+from deep_research.database.postgres import PostgresConnection, PostgresDatabase, display_name, load_statements
 from deep_research.database.queries import load_queries
 from deep_research.errors import ConfigurationError, InputError, NewerStore, RunHeld, StoreLocked
 from deep_research.events import RunEvent
 from deep_research.store.lease import current_owner
-from deep_research.store.port import Claim
+from deep_research.store.port import Lease
 from deep_research.store.store import Store
 from tests.support.postgres import PostgresServer, postgres_server
 from tests.support.store_samples import (
@@ -53,7 +53,7 @@ async def store(database_url: str) -> AsyncIterator[Store]:
 
 
 @asynccontextmanager
-async def changing(store: Store, claim: Claim) -> AsyncIterator[None]:
+async def changing(store: Store, lease: Lease) -> AsyncIterator[None]:
     """Let a store be in the middle of a transaction on a run."""
     begun, ended = threading.Event(), threading.Event()
 
@@ -61,7 +61,7 @@ async def changing(store: Store, claim: Claim) -> AsyncIterator[None]:
         begun.set()
         ended.wait()
 
-    held = asyncio.create_task(store.while_owner(claim, wait))
+    held = asyncio.create_task(store.while_owner(lease, wait))
     await asyncio.to_thread(begun.wait)
     try:
         yield
@@ -73,7 +73,7 @@ async def changing(store: Store, claim: Claim) -> AsyncIterator[None]:
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT])
 async def test_writes_go_on_when_the_database_was_restarted(durable: PostgresServer, how: signal.Signals) -> None:
     store = Store(PostgresDatabase(durable.new_database()))
-    claim = await start_run(store)
+    lease = await start_run(store)
     ended = threading.Event()
     told: list[RunEvent] = []
 
@@ -89,11 +89,11 @@ async def test_writes_go_on_when_the_database_was_restarted(durable: PostgresSer
         number = 0
         while not ended.is_set():
             number += 1
-            told.extend(await store.append_events(claim, [make_event(f"{writer}/{number}")]))
+            told.extend(await store.append_events(lease, [make_event(f"{writer}/{number}")]))
 
     restarts = asyncio.create_task(asyncio.to_thread(restart))
     await asyncio.gather(*(write(writer) for writer in range(3)), restarts)
-    kept = await store.read_events(claim.run)
+    kept = await store.read_events(lease.run)
     await store.close()
     # A commit whose answer was lost is not done again, and whoever waited for it hears of its event all the same.
     assert sorted(told, key=lambda event: event.seq) == kept
@@ -104,11 +104,11 @@ async def test_a_write_that_was_kept_is_not_made_again_when_its_answer_was_lost(
     durable: PostgresServer, monkeypatch: pytest.MonkeyPatch, is_restarted: bool
 ) -> None:
     store = Store(PostgresDatabase(durable.new_database()))
-    claim = await start_run(store)
-    execute = Connection.execute
+    lease = await start_run(store)
+    execute = PostgresConnection.execute
     lost: list[str] = []
 
-    def lose_next_answer(self: Connection, query: str, *args: Any, **options: Any) -> Any:
+    def lose_next_answer(self: PostgresConnection, query: str, *args: Any, **options: Any) -> Any:
         result = execute(self, query, *args, **options)
         if query == "COMMIT" and not lost:
             lost.append(self.name)
@@ -119,11 +119,11 @@ async def test_a_write_that_was_kept_is_not_made_again_when_its_answer_was_lost(
             raise psycopg.OperationalError("server closed the connection unexpectedly")
         return result
 
-    monkeypatch.setattr(Connection, "execute", lose_next_answer)
-    assert [event.seq for event in await store.append_events(claim, [make_event("a")])] == [1]
+    monkeypatch.setattr(PostgresConnection, "execute", lose_next_answer)
+    assert [event.seq for event in await store.append_events(lease, [make_event("a")])] == [1]
     assert len(lost) == 1
     lost.clear()
-    assert await store.put_answer(claim.run, "plan", "yes")
+    assert await store.put_answer(lease.run, "plan", "yes")
     assert len(lost) == 1
     lost.clear()
     await store.create_run(make_run("another"))
@@ -133,20 +133,20 @@ async def test_a_write_that_was_kept_is_not_made_again_when_its_answer_was_lost(
 
 async def test_a_database_that_stays_away_is_told_and_found_again(durable: PostgresServer) -> None:
     store = Store(PostgresDatabase(durable.new_database(), busy_timeout_s=IMPATIENT_S))
-    claim = await start_run(store)
+    lease = await start_run(store)
     durable.stop()
     try:
         with pytest.raises(StoreLocked, match="could not be reached"):
-            await store.append_events(claim, [make_event("a")])
+            await store.append_events(lease, [make_event("a")])
         with pytest.raises(StoreLocked, match="could not be reached"):
-            await store.read_events(claim.run)
+            await store.read_events(lease.run)
         with pytest.raises(StoreLocked, match="could not be reached"):
             await Store(PostgresDatabase(durable.url("never_seen"), busy_timeout_s=IMPATIENT_S)).size()
     finally:
         durable.start()
     for _ in range(20):
         with suppress(StoreLocked):
-            assert [event.seq for event in await store.append_events(claim, [make_event("b")])] == [1]
+            assert [event.seq for event in await store.append_events(lease, [make_event("b")])] == [1]
             break
     await store.close()
 
@@ -157,7 +157,7 @@ async def test_a_refused_connection_is_told_at_once_without_the_password(postgre
     with pytest.raises(ConfigurationError, match="nowhere") as caught:
         await store.size()
     await store.close()
-    assert "secret" not in f"{caught.value!r} {caught.value.__cause__!r} {place_of(url)}"
+    assert "secret" not in f"{caught.value!r} {caught.value.__cause__!r} {display_name(url)}"
     with pytest.raises(ConfigurationError, match="no address") as caught:
         PostgresDatabase("postgresql://me:secret@[::1")
     assert "secret" not in str(caught.value)
@@ -166,24 +166,24 @@ async def test_a_refused_connection_is_told_at_once_without_the_password(postgre
 async def test_whoever_finds_no_free_connection_waits_and_is_told(database_url: str) -> None:
     busy = Store(PostgresDatabase(database_url, max_connections=1))
     waiting = Store(PostgresDatabase(database_url, busy_timeout_s=IMPATIENT_S))
-    claim = await start_run(busy)
-    async with changing(busy, claim):
+    lease = await start_run(busy)
+    async with changing(busy, lease):
         with pytest.raises(StoreLocked, match="no connection free"):
-            await waiting.heartbeat(claim, current_owner(), active_s=1.0)
-    await waiting.heartbeat(claim, current_owner(), active_s=1.0)
-    assert (await busy.get_run(claim.run)).active_s == 1.0
+            await waiting.heartbeat(lease, current_owner(), active_s=1.0)
+    await waiting.heartbeat(lease, current_owner(), active_s=1.0)
+    assert (await busy.get_run(lease.run)).active_s == 1.0
     await asyncio.gather(busy.close(), waiting.close())
 
 
 async def test_a_run_that_another_process_is_changing_is_waited_for(database_url: str) -> None:
     store, other = (Store(PostgresDatabase(database_url, busy_timeout_s=IMPATIENT_S)) for _ in range(2))
-    claim = await start_run(store)
-    async with changing(store, claim):
+    lease = await start_run(store)
+    async with changing(store, lease):
         with pytest.raises(StoreLocked, match="stayed locked"):
-            await other.append_events(claim, [make_event("a")])
+            await other.append_events(lease, [make_event("a")])
         await other.create_run(make_run("run-2"))
-        assert (await other.get_run(claim.run)).status == "running"
-    assert await other.append_events(claim, [make_event("a")])
+        assert (await other.get_run(lease.run)).status == "running"
+    assert await other.append_events(lease, [make_event("a")])
     await asyncio.gather(store.close(), other.close())
 
 
@@ -207,10 +207,10 @@ async def test_a_newer_schema_is_refused(postgres: PostgresServer, database_url:
 
 @pytest.mark.parametrize("name", [BROKEN_TEXT, "before\x00after"])
 async def test_names_that_no_database_takes_are_refused(store: Store, name: str) -> None:
-    claim = await start_run(store)
+    lease = await start_run(store)
     with pytest.raises(InputError):
-        await store.put_document(claim, make_document("text"), address=name)
-    await store.put_document(claim, make_document("text"), address="https://example.org/" + "x" * 8_000)
+        await store.put_document(lease, make_document("text"), address=name)
+    await store.put_document(lease, make_document("text"), address="https://example.org/" + "x" * 8_000)
 
 
 async def test_a_host_whose_clock_is_wrong_keeps_its_run_and_steals_none(
@@ -222,14 +222,14 @@ async def test_a_host_whose_clock_is_wrong_keeps_its_run_and_steals_none(
         with monkeypatch.context() as elsewhere:
             elsewhere.setattr(time, "time", lambda ahead_s=ahead_s: real() + ahead_s)
             there = current_owner().model_copy(update={"host": "elsewhere"})
-            claim = await store.claim("a1b2c3d4", there, lease_s=LEASE_S)
+            lease = await store.lease("a1b2c3d4", there, lease_s=LEASE_S)
         with pytest.raises(RunHeld):
-            await store.claim("a1b2c3d4", current_owner(), lease_s=LEASE_S)
+            await store.lease("a1b2c3d4", current_owner(), lease_s=LEASE_S)
         with monkeypatch.context() as elsewhere:
             elsewhere.setattr(time, "time", lambda ahead_s=ahead_s: real() - ahead_s)
             with pytest.raises(RunHeld):
-                await store.claim("a1b2c3d4", current_owner(), lease_s=LEASE_S)
-        await store.finish(claim, "interrupted", event=make_status("interrupted"))
+                await store.lease("a1b2c3d4", current_owner(), lease_s=LEASE_S)
+        await store.finish(lease, "interrupted", event=make_status("interrupted"))
 
 
 async def test_content_that_a_run_keeps_is_not_removed_with_another_run(database_url: str) -> None:
@@ -237,10 +237,10 @@ async def test_content_that_a_run_keeps_is_not_removed_with_another_run(database
     keeper = await start_run(store, "keeper")
     for number in range(15):
         run, raw = f"short-{number}", f"content {number}".encode()
-        claim = await start_run(other, run)
-        blob = await other.put_blob(claim, raw)
-        await other.put_document(claim, make_document(f"text {number}"), address="a")
-        await other.finish(claim, "done", event=make_status("done"))
+        lease = await start_run(other, run)
+        blob = await other.put_blob(lease, raw)
+        await other.put_document(lease, make_document(f"text {number}"), address="a")
+        await other.finish(lease, "done", event=make_status("done"))
         document = make_document(f"text {number}")
         await asyncio.gather(
             store.put_blob(keeper, raw),

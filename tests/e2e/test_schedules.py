@@ -96,7 +96,7 @@ async def carried_out(service: ResearchService, schedule: Schedule) -> Schedule:
     before = schedule.last_run
     due = await service.schedules.run_now(schedule.id, LOCAL)
     while True:
-        await service.scheduler.look()
+        await service.scheduler.check()
         await service.notifier.deliver()
         shown = await service.schedules.get(schedule.id, LOCAL)
         is_begun = shown.next_at != due.next_at and (shown.last_run != before or shown.note)
@@ -213,7 +213,7 @@ async def test_times_that_nobody_was_there_for_are_made_up_for_once(tmp_path, do
         await set_due(service, schedule, due)
         scheduler = Scheduler(service.database, service, address="", now=lambda: due + missed)
         for _ in range(3):
-            await scheduler.look()
+            await scheduler.check()
         assert await runs_of(service) == runs
         next_at = (await service.schedules.get(schedule.id, LOCAL)).next_at
         assert next_at == due + next_after
@@ -225,7 +225,7 @@ async def test_a_clock_that_is_turned_back_does_not_stop_a_schedule(tmp_path, do
         now = datetime(2026, 3, 1, tzinfo=UTC)
         await set_due(service, schedule, now + timedelta(days=400))
         scheduler = Scheduler(service.database, service, address="", now=lambda: now)
-        await scheduler.look()
+        await scheduler.check()
         assert await runs_of(service) == 0
         assert (await service.schedules.get(schedule.id, LOCAL)).next_at == now + timedelta(days=1)
 
@@ -233,14 +233,14 @@ async def test_a_clock_that_is_turned_back_does_not_stop_a_schedule(tmp_path, do
 async def test_a_run_that_is_still_under_way_is_not_started_again(tmp_path, docs):
     async with resting(settings_of(tmp_path)) as service:
         schedule = await service.schedules.add(NewSchedule(question=QUESTION, every="1d"), LOCAL)
-        await service.scheduler.look()
+        await service.scheduler.check()
         await service.schedules.run_now(schedule.id, LOCAL)
-        await service.scheduler.look()
+        await service.scheduler.check()
         shown = await service.schedules.get(schedule.id, LOCAL)
         assert (await runs_of(service), shown.note) == (1, SKIPPED)
         await service.cancel(shown.last_run, LOCAL)
         await service.schedules.run_now(schedule.id, LOCAL)
-        await service.scheduler.look()
+        await service.scheduler.check()
         assert await runs_of(service) == 2
         assert (await service.schedules.get(schedule.id, LOCAL)).note == ""
 
@@ -251,7 +251,7 @@ async def test_several_servers_that_share_a_store_start_it_once(tmp_path, docs, 
     settings = settings_of(tmp_path, database_url=url)
     async with resting(settings) as one, resting(settings) as two, resting(settings) as three:
         await one.schedules.add(NewSchedule(question=QUESTION, every="1d"), LOCAL)
-        await asyncio.gather(*(service.scheduler.look() for service in (one, two, three)))
+        await asyncio.gather(*(service.scheduler.check() for service in (one, two, three)))
         assert await runs_of(one) == 1
 
 
@@ -259,7 +259,7 @@ async def test_a_paused_schedule_rests_and_a_removed_one_leaves_its_runs(tmp_pat
     async with resting(settings_of(tmp_path)) as service:
         schedule = await service.schedules.add(NewSchedule(question=QUESTION, every="1d"), LOCAL)
         await service.schedules.change(schedule.id, ScheduleChange(is_paused=True), LOCAL)
-        await service.scheduler.look()
+        await service.scheduler.check()
         assert await runs_of(service) == 0
         with pytest.raises(UsageError, match="paused"):
             await service.schedules.run_now(schedule.id, LOCAL)
@@ -267,9 +267,9 @@ async def test_a_paused_schedule_rests_and_a_removed_one_leaves_its_runs(tmp_pat
         assert (changed.every, changed.is_paused) == ("2d", False)
         assert changed.next_at - schedule.next_at == timedelta(days=1)
         await service.schedules.run_now(schedule.id[:8], LOCAL)
-        await service.scheduler.look()
+        await service.scheduler.check()
         await service.schedules.remove(schedule.id, LOCAL)
-        await service.scheduler.look()
+        await service.scheduler.check()
         assert await runs_of(service) == 1
         with pytest.raises(NotFound):
             await service.schedules.get(schedule.id, LOCAL)
@@ -475,7 +475,7 @@ async def test_schedules_of_another_account_are_unknown_and_those_of_a_removed_o
         with pytest.raises(UsageError, match="limit"):
             await service.schedules.add(NewSchedule(question=QUESTION, every="1d"), ann)
         # There is no account of this name.
-        await service.scheduler.look()
+        await service.scheduler.check()
         assert await runs_of(service) == 0
 
 

@@ -53,15 +53,15 @@ def _spawn(path: Path, run: str) -> subprocess.Popen[str]:
 
 async def _write(path: Path, run: str) -> None:
     store = Store(SqliteFile(path))
-    claim = await start_run(store, run)
+    lease = await start_run(store, run)
     for number in range(ROUNDS):
         key = str(number)
-        await store.record_call(claim, make_call(key, state="started"))
-        await store.record_call(claim, make_call(key, answer={"text": "回答 " * 50}))
-        await store.append_events(claim, [make_event(f"{key}/a"), make_event(f"{key}/b")])
+        await store.record_call(lease, make_call(key, state="started"))
+        await store.record_call(lease, make_call(key, answer={"text": "回答 " * 50}))
+        await store.append_events(lease, [make_event(f"{key}/a"), make_event(f"{key}/b")])
         if number % 100 == 0:
-            await store.heartbeat(claim, current_owner(), active_s=1.0)
-    await store.finish(claim, "done", event=make_status("done"))
+            await store.heartbeat(lease, current_owner(), active_s=1.0)
+    await store.finish(lease, "done", event=make_status("done"))
     await store.close()
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from deep_research.database.checksums import CHECKSUM
 from deep_research.database.port import Column
-from deep_research.database.seals import SEAL
 from deep_research.database.sqlite import SqliteFile, load_migrations
 from deep_research.errors import StoreCorrupt
 from deep_research.store.rows import call_columns, json_column, run_columns, time_column
@@ -47,13 +47,13 @@ TABLES = {
 async def _filled(path: Path) -> None:
     store = Store(SqliteFile(path))
     for run in (RUN, OTHER):
-        claim = await start_run(store, run)
+        lease = await start_run(store, run)
         for number in range(8):
-            await store.record_call(claim, make_call(str(number), answer={"text": "回答 " * 20}))
-            await store.append_events(claim, [make_event(str(number))])
+            await store.record_call(lease, make_call(str(number), answer={"text": "回答 " * 20}))
+            await store.append_events(lease, [make_event(str(number))])
         await store.put_answer(run, "ask", "yes")
-        await store.put_document(claim, DOCUMENT, address="a")
-        await store.put_evidence(claim, [EVIDENCE, make_evidence(DOCUMENT, 0, 6, section="s2")])
+        await store.put_document(lease, DOCUMENT, address="a")
+        await store.put_evidence(lease, [EVIDENCE, make_evidence(DOCUMENT, 0, 6, section="s2")])
     await store.close()
 
 
@@ -99,7 +99,7 @@ async def test_a_column_that_was_changed_behind_our_back_is_damage(tmp_path, tab
     path = tmp_path / "store.db"
     await _filled(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        assert set(TABLES) == {name for (name,) in connection.execute(_SEALED, [SEAL])}
+        assert set(TABLES) == {name for (name,) in connection.execute(_SEALED, [CHECKSUM])}
         columns = connection.execute(f"PRAGMA table_info({table})").fetchall()
         changed = [name for _, name, _, _, _, place_in_key in columns if not place_in_key and name != "number"]
         for name in changed:
@@ -116,12 +116,12 @@ async def test_a_column_that_was_changed_behind_our_back_is_damage(tmp_path, tab
 async def test_damage_is_not_sealed_by_the_next_change(tmp_path):
     path = tmp_path / "store.db"
     store = Store(SqliteFile(path))
-    claim = await start_run(store)
-    await store.record_call(claim, make_call("k", state="failed"))
+    lease = await start_run(store)
+    await store.record_call(lease, make_call("k", state="failed"))
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute('UPDATE journal SET error = \'{"name":"other"}\'')
     with pytest.raises(StoreCorrupt):
-        await store.supersede_calls(claim, ["k"])
+        await store.supersede_calls(lease, ["k"])
     await store.close()
 
 

@@ -19,7 +19,7 @@ import pytest
 from deep_research.database.sqlite import SqliteFile
 from deep_research.errors import CannotWrite, DeepResearchError, NewerStore, StoreCorrupt, StoreLocked
 from deep_research.store.lease import current_owner
-from deep_research.store.port import Claim
+from deep_research.store.port import Lease
 from deep_research.store.store import Store
 from tests.support.faults import FaultyStore
 from tests.support.store_samples import (
@@ -65,24 +65,24 @@ def _edit(path: Path, statement: str) -> None:
 
 
 async def test_store_that_stays_locked_is_said_to_be(store, tmp_path):
-    claim = await start_run(store)
+    lease = await start_run(store)
     with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreLocked, match=r"store\.db"):
-            await store.record_call(claim, make_call("k"))
+            await store.record_call(lease, make_call("k"))
         assert (await store.get_run(RUN)).id == RUN
         other.rollback()
-    await store.record_call(claim, make_call("k"))
+    await store.record_call(lease, make_call("k"))
 
 
 async def test_lock_that_is_given_back_in_time_is_not_noticed(tmp_path):
     patient = Store(SqliteFile(tmp_path / "store.db"))
-    claim = await start_run(patient)
+    lease = await start_run(patient)
     with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None, check_same_thread=False)) as other:
         other.execute("BEGIN IMMEDIATE")
         release = threading.Timer(0.5, other.rollback)
         release.start()
-        await patient.record_call(claim, make_call("k"))
+        await patient.record_call(lease, make_call("k"))
         release.join()
     await patient.close()
 
@@ -153,31 +153,31 @@ async def test_folder_that_cannot_be_made_is_said_to_be(tmp_path):
 
 
 async def test_file_size_limit_loses_nothing_that_was_acknowledged(store, tmp_path):
-    claim = await start_run(store)
+    lease = await start_run(store)
     code, lines = _finish(_spawn("fill", tmp_path / "store.db"))
     assert code == 0
     assert lines[-1].startswith("CannotWrite 73:")
     assert len(lines) > 3
     for blob in lines[:-1]:
         assert len(await store.get_blob(blob)) == 20_000
-    await store.put_blob(claim, b"there is room again")
+    await store.put_blob(lease, b"there is room again")
 
 
 async def test_full_store_is_said_to_be_and_goes_on_once_there_is_room(store):
-    claim = await start_run(store)
+    lease = await start_run(store)
     await store._writes.write(lambda session: session._connection.execute("PRAGMA max_page_count = 60"))
     acknowledged: list[str] = []
     with pytest.raises(CannotWrite, match="free space"):
-        await _write_until_refused(store, claim, acknowledged)
+        await _write_until_refused(store, lease, acknowledged)
     assert [row.key for row in await store.list_calls(RUN)] == acknowledged != []
     await store._writes.write(lambda session: session._connection.execute("PRAGMA max_page_count = 1000000"))
-    await store.record_call(claim, make_call("room again"))
+    await store.record_call(lease, make_call("room again"))
     assert [row.key for row in await store.list_calls(RUN)] == [*acknowledged, "room again"]
 
 
-async def _write_until_refused(store: Store, claim: Claim, acknowledged: list[str]) -> None:
+async def _write_until_refused(store: Store, lease: Lease, acknowledged: list[str]) -> None:
     for number in range(100):
-        await store.record_call(claim, make_call(str(number), answer="long " * 1000))
+        await store.record_call(lease, make_call(str(number), answer="long " * 1000))
         acknowledged.append(str(number))
 
 
@@ -203,9 +203,9 @@ async def test_file_that_is_no_database_is_left_as_it_is(store, tmp_path):
 
 
 async def test_damaged_pages_are_said_to_be(store, tmp_path):
-    claim = await start_run(store)
+    lease = await start_run(store)
     for number in range(50):
-        await store.record_call(claim, make_call(str(number), answer="long " * 500))
+        await store.record_call(lease, make_call(str(number), answer="long " * 500))
     await store.close()
     with (tmp_path / "store.db").open("r+b") as file:
         file.seek(4096)
@@ -249,16 +249,16 @@ async def test_damaged_row_is_named_without_its_content(store, tmp_path, table):
 
 
 async def _fill_every_table(store: Store) -> dict[str, str]:
-    claim = await start_run(store)
+    lease = await start_run(store)
     document = make_document("a text with a passage")
     evidence = make_evidence(document, 0, 6, section="s1")
-    await store.record_call(claim, make_call("k"))
-    await store.append_events(claim, [make_event("e")])
+    await store.record_call(lease, make_call("k"))
+    await store.append_events(lease, [make_event("e")])
     await store.put_answer(RUN, "ask", "yes")
-    await store.put_document(claim, document, address="a")
-    await store.put_evidence(claim, [evidence])
+    await store.put_document(lease, document, address="a")
+    await store.put_evidence(lease, [evidence])
     return {
-        "text": await store.put_blob(claim, document.text.encode()),
+        "text": await store.put_blob(lease, document.text.encode()),
         "document": document.id,
         "evidence": evidence.id,
     }
@@ -293,8 +293,8 @@ async def test_everything_acknowledged_before_a_kill_is_there(store, tmp_path):
     events = await store.read_events(RUN)
     assert {line.rstrip(".") for line in acknowledged} <= keys & {event.key for event in events}
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    claim = await store.claim(RUN, current_owner(), lease_s=LEASE_S)
-    await store.record_call(claim, make_call("after the kill"))
+    lease = await store.lease(RUN, current_owner(), lease_s=LEASE_S)
+    await store.record_call(lease, make_call("after the kill"))
 
 
 @pytest.mark.parametrize(("fault", "kept"), [("kill_before", 2), ("kill_after", 3)])
@@ -305,11 +305,11 @@ async def test_faulty_store_kills_before_or_after_its_write(store, tmp_path, fau
 
 async def test_faulty_store_fails_once_and_counts_every_write(store):
     faulty = FaultyStore(store, at=3, fault="fail", error=StoreLocked("now"))
-    claim = await start_run(faulty)
+    lease = await start_run(faulty)
     with pytest.raises(StoreLocked, match="now"):
-        await faulty.record_call(claim, make_call("k"))
-    await faulty.heartbeat(claim, current_owner(), active_s=1.0)
-    await faulty.record_call(claim, make_call("l"))
+        await faulty.record_call(lease, make_call("k"))
+    await faulty.heartbeat(lease, current_owner(), active_s=1.0)
+    await faulty.record_call(lease, make_call("l"))
     assert faulty.writes == 4
     assert [row.key for row in await store.list_calls(RUN)] == ["l"]
 
@@ -340,29 +340,29 @@ async def _fill(store: Store) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
     try:
         while True:
-            print(await store.put_blob(Claim(run=RUN, epoch=1), os.urandom(20_000)), flush=True)
+            print(await store.put_blob(Lease(run=RUN, epoch=1), os.urandom(20_000)), flush=True)
     except DeepResearchError as exc:
         print(f"{type(exc).__name__} {exc.exit_code}: {exc}")
 
 
 async def _write(store: Store) -> None:
-    claim = await store.claim(RUN, current_owner(), lease_s=LEASE_S)
-    await asyncio.gather(*(_write_many(store, claim, f"{branch}-") for branch in range(4)))
+    lease = await store.lease(RUN, current_owner(), lease_s=LEASE_S)
+    await asyncio.gather(*(_write_many(store, lease, f"{branch}-") for branch in range(4)))
 
 
-async def _write_many(store: Store, claim: Claim, prefix: str) -> None:
+async def _write_many(store: Store, lease: Lease, prefix: str) -> None:
     for number in range(1_000_000):
         key = f"{prefix}{number}"
-        await store.record_call(claim, make_call(key, answer="long " * 100))
-        await store.append_events(claim, [make_event(key)])
+        await store.record_call(lease, make_call(key, answer="long " * 100))
+        await store.append_events(lease, [make_event(key)])
         print(f"{key}.", flush=True)
 
 
 async def _die(store: Store, fault: str) -> None:
-    claim = await start_run(store)
+    lease = await start_run(store)
     faulty = FaultyStore(store, at=3, fault="kill_before" if fault == "kill_before" else "kill_after")
     for number in range(5):
-        await faulty.record_call(claim, make_call(str(number)))
+        await faulty.record_call(lease, make_call(str(number)))
 
 
 TASKS: dict[str, Callable[..., Coroutine[None, None, None]]] = {

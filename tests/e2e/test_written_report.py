@@ -19,7 +19,7 @@ from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.quoting.drafting import quoted, row_of
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
-from deep_research.reasoning.values import Conclusion, Draft, Edit, Findings, Judgement, Support
+from deep_research.reasoning.values import Conclusion, Draft, Findings, Judgement, SentenceEdit, Support
 from deep_research.report.escaping import unescape
 from deep_research.report.paragraph import Paragraph, Sentence, numbered_sentences, row
 from deep_research.request import Depth, Language, ResearchRequest
@@ -262,7 +262,7 @@ class Writer(ExtractiveReasoner):
         verdict = verdicts.get(text, usual)
         return None if text == script.unlucky else Judgement(number=number, verdict=verdict, span=span, reason="so")
 
-    async def edit(self, draft: Draft) -> tuple[Edit, ...]:
+    async def edit(self, draft: Draft) -> tuple[SentenceEdit, ...]:
         """Hedge what was too strong, and put something worse in the place of two others."""
         self.left_out = draft.left_out
         script = self._script
@@ -273,7 +273,7 @@ class Writer(ExtractiveReasoner):
             self.row.text: lambda _: (self.mended_row,),
         }
         return tuple(
-            Edit(number=number, sentences=changed[sentence.text](sentence))
+            SentenceEdit(number=number, sentences=changed[sentence.text](sentence))
             for number, sentence in numbered_sentences(draft.paragraphs)
             if sentence.text in changed
         )

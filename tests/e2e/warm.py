@@ -191,7 +191,7 @@ def main() -> None:
 def _ask_once() -> None:
     """Fill what is kept of patterns, words and tables, so that no child has to."""
     from deep_research.cli.main import main as command
-    from deep_research.in_thread import _workers
+    from deep_research.in_thread import _threads
 
     with tempfile.TemporaryDirectory() as folder, suppress(SystemExit), chdir(folder):
         os.environ |= {"DEEP_RESEARCH_HOME": folder, "DEEP_RESEARCH_ENGINES": "none", **NO_CHARTS}
@@ -200,7 +200,7 @@ def _ask_once() -> None:
         )
         command(["ask", "What did the works of Halden cost in 2025?", "--docs", "a.md", "--output", "a.txt", "--quiet"])
     # Each child has threads of its own.
-    _workers.pool.shutdown()
+    _threads.pool.shutdown()
 
 
 def _start(

@@ -17,7 +17,7 @@ from deep_research.sandbox.port import Execution
 from deep_research.search.port import SearchEngine
 from deep_research.settings import Settings
 from deep_research.sources.hit import Hit, SearchQuery
-from deep_research.store.port import Claim, NewEvent
+from deep_research.store.port import Lease, NewEvent
 from deep_research.testing import ActPrice, CallLog, MemoryFetcher, StaticSearch
 from deep_research.wiring import build as build_real
 from tests.support.analyst import ScriptedAnalyst
@@ -75,20 +75,20 @@ class _Counted(FaultyStore):
     A run is done only once the file TEST_GATE exists, if that is set.
     """
 
-    async def append_events(self, claim: Claim, events: Sequence[NewEvent]) -> list[RunEvent]:
+    async def append_events(self, lease: Lease, events: Sequence[NewEvent]) -> list[RunEvent]:
         begun = [str(event.data["step"]) for event in events if event.data.get("status") == "started"]
         for step in begun:
             self._note(f"{self.writes + 1} {step}")
-        kept = await super().append_events(claim, events)
+        kept = await super().append_events(lease, events)
         if os.environ.get("TEST_KILL_STAGE") in begun:
             os.kill(os.getpid(), signal.SIGKILL)
         return kept
 
-    async def finish(self, claim: Claim, status: RunStatus, **given: Any) -> list[RunEvent]:
+    async def finish(self, lease: Lease, status: RunStatus, **given: Any) -> list[RunEvent]:
         gate = os.environ.get("TEST_GATE")
         while gate and status == "done" and not Path(gate).exists():
             await asyncio.sleep(0.05)
-        return await super().finish(claim, status, **given)
+        return await super().finish(lease, status, **given)
 
     async def close(self) -> None:
         if self.writes > 1:

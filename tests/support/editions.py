@@ -11,7 +11,7 @@ from deep_research.messages.words import words_in
 from deep_research.report.citation import Citations, Source
 from deep_research.report.edition import CitedPassage, Edition
 from deep_research.report.figure import Caption, DataRow, Figure
-from deep_research.report.layout import Chapter, Report
+from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict, row
 from deep_research.request import Language
@@ -135,7 +135,7 @@ def contents(
         at = number % len(body)
         body[at] = body[at].model_copy(update={"paragraphs": (*body[at].paragraphs, caption)})
     said = Sentence(text=texts.finding, evidence=(ids[0],), verdict=Verdict(kind="supported"))
-    report = Report(
+    report = ReportLayout(
         title=f"{texts.title} {extra}".strip(),
         abstract=(Paragraph(section="a", sentences=(said,)),),
         chapters=tuple(body),

@@ -7,7 +7,7 @@ from deep_research.export.contents import Contents
 from deep_research.report.citation import Citations, Source
 from deep_research.report.edition import CitedPassage, Edition
 from deep_research.report.figure import Caption, DataRow, Figure, Image
-from deep_research.report.layout import Chapter, Report
+from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.paragraph import Backing, Paragraph, Sentence, Verdict, note, row
 from deep_research.request import Language
 
@@ -141,7 +141,7 @@ def edition(language: Language = "en") -> Edition:
             sentences=(Sentence(text=chapter, evidence=("e4", "e5")),),
         ),
     )
-    report = Report(
+    report = ReportLayout(
         title=words["title"],
         notice=(words["gap"],),
         abstract=(Paragraph(section="abstract", sentences=(concluded, second)),),

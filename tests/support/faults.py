@@ -10,7 +10,7 @@ from deep_research.events import RunEvent, RunStatus
 from deep_research.evidence.passage import Evidence
 from deep_research.sources.document import Document
 from deep_research.store.lease import Owner
-from deep_research.store.port import Claim, JournalRow, NewEvent, RunChoice, RunRow, StoreSize, UnfinishedRun
+from deep_research.store.port import JournalRow, Lease, NewEvent, RunChoice, RunRow, StoreSize, UnfinishedRun
 from deep_research.store.store import Store
 from deep_research.value import Json, JsonObject
 
@@ -55,9 +55,9 @@ class FaultyStore(Store):
         """Count, then pass on."""
         await self._write(self._inner.create_run(run))
 
-    async def claim(self, run: str, owner: Owner, *, lease_s: float, seen_epoch: int | None = None) -> Claim:
+    async def lease(self, run: str, owner: Owner, *, lease_s: float, seen_epoch: int | None = None) -> Lease:
         """Count, then pass on."""
-        return await self._write(self._inner.claim(run, owner, lease_s=lease_s, seen_epoch=seen_epoch))
+        return await self._write(self._inner.lease(run, owner, lease_s=lease_s, seen_epoch=seen_epoch))
 
     async def reopen_run(self, run: str, *, retry: bool) -> RunRow:
         """Count, then pass on."""
@@ -69,7 +69,7 @@ class FaultyStore(Store):
 
     async def finish(
         self,
-        claim: Claim,
+        lease: Lease,
         status: RunStatus,
         *,
         event: NewEvent,
@@ -81,45 +81,45 @@ class FaultyStore(Store):
         """Count, then pass on."""
         return await self._write(
             self._inner.finish(
-                claim, status, event=event, active_s=active_s, result=result, error=error, pending=pending
+                lease, status, event=event, active_s=active_s, result=result, error=error, pending=pending
             )
         )
 
-    async def raise_attempt(self, claim: Claim) -> int:
+    async def raise_attempt(self, lease: Lease) -> int:
         """Count, then pass on."""
-        return await self._write(self._inner.raise_attempt(claim))
+        return await self._write(self._inner.raise_attempt(lease))
 
-    async def while_owner(self, claim: Claim, action: Callable[[], None]) -> None:
+    async def while_owner(self, lease: Lease, action: Callable[[], None]) -> None:
         """Count, then pass on."""
-        await self._write(self._inner.while_owner(claim, action))
+        await self._write(self._inner.while_owner(lease, action))
 
     async def put_answer(self, run: str, scope: str, answer: Json) -> bool:
         """Count, then pass on."""
         return await self._write(self._inner.put_answer(run, scope, answer))
 
-    async def record_call(self, claim: Claim, row: JournalRow) -> None:
+    async def record_call(self, lease: Lease, row: JournalRow) -> None:
         """Count, then pass on."""
-        await self._write(self._inner.record_call(claim, row))
+        await self._write(self._inner.record_call(lease, row))
 
-    async def supersede_calls(self, claim: Claim, keys: Sequence[str]) -> None:
+    async def supersede_calls(self, lease: Lease, keys: Sequence[str]) -> None:
         """Count, then pass on."""
-        await self._write(self._inner.supersede_calls(claim, keys))
+        await self._write(self._inner.supersede_calls(lease, keys))
 
-    async def append_events(self, claim: Claim, events: Sequence[NewEvent]) -> list[RunEvent]:
+    async def append_events(self, lease: Lease, events: Sequence[NewEvent]) -> list[RunEvent]:
         """Count, then pass on."""
-        return await self._write(self._inner.append_events(claim, events))
+        return await self._write(self._inner.append_events(lease, events))
 
-    async def put_blob(self, claim: Claim, raw: bytes) -> str:
+    async def put_blob(self, lease: Lease, raw: bytes) -> str:
         """Count, then pass on."""
-        return await self._write(self._inner.put_blob(claim, raw))
+        return await self._write(self._inner.put_blob(lease, raw))
 
-    async def put_document(self, claim: Claim, document: Document, *, address: str) -> None:
+    async def put_document(self, lease: Lease, document: Document, *, address: str) -> None:
         """Count, then pass on."""
-        await self._write(self._inner.put_document(claim, document, address=address))
+        await self._write(self._inner.put_document(lease, document, address=address))
 
-    async def put_evidence(self, claim: Claim, evidence: Sequence[Evidence]) -> None:
+    async def put_evidence(self, lease: Lease, evidence: Sequence[Evidence]) -> None:
         """Count, then pass on."""
-        await self._write(self._inner.put_evidence(claim, evidence))
+        await self._write(self._inner.put_evidence(lease, evidence))
 
     # Everything else
 
@@ -127,9 +127,9 @@ class FaultyStore(Store):
         """Pass on."""
         await self._inner.close()
 
-    async def heartbeat(self, claim: Claim, owner: Owner, *, active_s: float) -> None:
+    async def heartbeat(self, lease: Lease, owner: Owner, *, active_s: float) -> None:
         """Pass on."""
-        await self._inner.heartbeat(claim, owner, active_s=active_s)
+        await self._inner.heartbeat(lease, owner, active_s=active_s)
 
     async def delete_run(self, run: str, claimant: Owner) -> None:
         """Pass on."""

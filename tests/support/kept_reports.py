@@ -28,11 +28,11 @@ def keep_report(
 
     async def keep(store: Store) -> str:
         run = await _created(store, own.question)
-        claim = await store.claim(run, current_owner(), lease_s=30)
+        lease = await store.lease(run, current_owner(), lease_s=30)
         documents: dict[str, str] = {}
         for source in own.citations.sources:
             text = f"# {source.title}\n\nThe text of {source.title}, number {len(documents)}.\n"
-            snapshot = await store.put_blob(claim, text.encode())
+            snapshot = await store.put_blob(lease, text.encode())
             document = Document(
                 id=text_id("plain", text),
                 snapshot=snapshot,
@@ -41,22 +41,22 @@ def keep_report(
                 media_type="text/markdown",
                 extractor="plain",
             )
-            await store.put_document(claim, document, address=source.address)
+            await store.put_document(lease, document, address=source.address)
             documents[source.document] = document.id
         shown = canonical_json(own.to_json())
         for before, after in documents.items():
             shown = shown.replace(f'"document":"{before}"', f'"document":"{after}"')
         for kind, picture in (("svg", SVG), ("png", PNG)):
-            shown = shown.replace(f'"{kind}":"{kind}"', f'"{kind}":"{await store.put_blob(claim, picture)}"')
+            shown = shown.replace(f'"{kind}":"{kind}"', f'"{kind}":"{await store.put_blob(lease, picture)}"')
         result: JsonObject = {
             "title": own.report.title,
-            "edition": await store.put_blob(claim, shown.encode()),
-            "report": await store.put_blob(claim, b"# Report\n"),
+            "edition": await store.put_blob(lease, shown.encode()),
+            "report": await store.put_blob(lease, b"# Report\n"),
             "is_verified": is_verified,
             "text": searched,
         }
         event = NewEvent(at=datetime.now(UTC), kind="run-status", key="run-status/1/done", data={"status": "done"})
-        await store.finish(claim, "done", event=event, result=result)
+        await store.finish(lease, "done", event=event, result=result)
         await store.set_tags(run, tags)
         return run
 

@@ -17,7 +17,6 @@ from deep_research.reasoning.values import (
     Digest,
     Dimensions,
     Draft,
-    Edit,
     Finding,
     Findings,
     Inquiry,
@@ -28,6 +27,7 @@ from deep_research.reasoning.values import (
     Reflection,
     SectionPlan,
     SectionWork,
+    SentenceEdit,
     Support,
 )
 from deep_research.report.paragraph import Paragraph
@@ -141,7 +141,7 @@ class CostedReasoner:
         """Pay, then judge."""
         return await self._pay("judge", support, lambda: self._inner.judge(support))
 
-    async def edit(self, draft: Draft) -> tuple[Edit, ...]:
+    async def edit(self, draft: Draft) -> tuple[SentenceEdit, ...]:
         """Pay, then judge."""
         return await self._pay("edit", draft, lambda: self._inner.edit(draft))
 

@@ -10,7 +10,7 @@ from importlib.resources import files
 
 from deep_research.errors import CallFailed
 from deep_research.sandbox.bubblewrap import Bubblewrap
-from deep_research.sandbox.process import Limits
+from deep_research.sandbox.process import SandboxLimits
 from deep_research.sandbox.warm import WarmSandbox
 
 STYLE = files("deep_research.charts").joinpath("style.py").read_text(encoding="utf-8")
@@ -23,7 +23,7 @@ async def serve() -> None:
         given = json.loads(line)
         within_s = given.get("within_s", 60.0)
         if within_s not in sandboxes:
-            sandboxes[within_s] = WarmSandbox([Bubblewrap()], Limits(timeout_s=within_s), STYLE)
+            sandboxes[within_s] = WarmSandbox([Bubblewrap()], SandboxLimits(timeout_s=within_s), STYLE)
         try:
             made = await sandboxes[within_s].execute(given["code"], given["data"])
             answer = {"error": "", "printed": made.stdout, "plotted": made.plotted, "svg": made.svgs[0]}

@@ -61,14 +61,14 @@ async def _stage(
     )
     try:
         await store.create_run(run)
-        claim = await store.claim(run.id, current_owner(), lease_s=30)
+        lease = await store.lease(run.id, current_owner(), lease_s=30)
         events = [
             NewEvent(at=at, kind=kind, key=f"{kind}:{number}:0", data=data) for number, (kind, data) in enumerate(told)
         ]
-        await store.append_events(claim, events)
+        await store.append_events(lease, events)
         ended = NewEvent(at=at, kind="run-status", key=f"run-status:{run.id}", data={"status": status})
         problem: JsonObject | None = {"category": "NETWORK", "detail": error} if error else None
-        await store.finish(claim, status, event=ended, pending=pending, error=problem)
+        await store.finish(lease, status, event=ended, pending=pending, error=problem)
     finally:
         await store.close()
     return run.id

@@ -8,7 +8,7 @@ from deep_research.errors import RunCancelled, RunHeld, RunTaken, UnknownRun, Us
 from deep_research.events import RunStatus
 from deep_research.request import ResearchRequest
 from deep_research.store.lease import current_owner
-from deep_research.store.port import Claim, RunChoice
+from deep_research.store.port import Lease, RunChoice
 from deep_research.store.store import OpenStore, Store
 from deep_research.value import JsonObject
 from tests.support.store_samples import (
@@ -57,7 +57,7 @@ class RunConformance:
         async with opened(open_store) as store:
             for minute, run in enumerate(("run-old", "run-new", "run-mid")):
                 await store.create_run(make_run(run, minute={0: 0, 1: 2, 2: 1}[minute]))
-            await store.claim("run-mid", current_owner(), lease_s=LEASE_S)
+            await store.lease("run-mid", current_owner(), lease_s=LEASE_S)
             assert [run.id for run in await store.list_runs(limit=2)] == ["run-new", "run-mid"]
             assert [run.id for run in await store.list_runs(limit=9, status="running")] == ["run-mid"]
 
@@ -87,10 +87,10 @@ class RunConformance:
             await store.create_run(make_run("run-odd", minute=-1).model_copy(update={"request": odd}))
             assert await found(text="as \\U0000") == ["run-odd"]
             assert await found(text="zero") == ["run-odd"]
-            claim = await start_run(store, "run-told")
+            lease = await start_run(store, "run-told")
             said = 'Halden\n"Bills" fell by 7 %. 青岚市 \\u0000 \0'
             result: JsonObject = {"text": said, "title": "T", "learnings": ["unsaid"]}
-            await store.finish(claim, "done", event=make_status("done"), result=result)
+            await store.finish(lease, "done", event=make_status("done"), result=result)
             for words in ('"BILLS" fell', "青岚市", "7 %", "\\u0000"):
                 assert "run-told" in await found(text=words)
             assert await found(text="unsaid") == await found(text="learnings") == []
@@ -120,11 +120,11 @@ class RunConformance:
                 user = "" if run == "run-cli" else "ann"
                 await store.create_run(make_run(run, minute=10 - minute).model_copy(update={"user": user}))
             for run in (*ended, "run-r", "run-w", "run-a"):
-                claim = await store.claim(run, make_stranger(seconds_ago=0), lease_s=LEASE_S)
+                lease = await store.lease(run, make_stranger(seconds_ago=0), lease_s=LEASE_S)
                 status: RunStatus = ended.get(run, "waiting")
                 pending: JsonObject | None = {"scope": "ask/2", "question": "Zero \0?"} if status == "waiting" else None
                 if run != "run-r":
-                    await store.finish(claim, status, event=make_status(status), pending=pending)
+                    await store.finish(lease, status, event=make_status(status), pending=pending)
             await store.put_answer("run-w", "ask/1", "to an earlier question")
             await store.put_answer("run-a", "ask/2", "to this one")
 
@@ -139,28 +139,28 @@ class RunConformance:
     @pytest.mark.asyncio
     async def test_claimed_run_is_held_against_everybody(self, open_store: OpenStore) -> None:
         async with opened(open_store) as store, opened(open_store) as other:
-            claim = await start_run(store)
-            assert (claim.epoch, (await store.get_run(claim.run)).status) == (1, "running")
+            lease = await start_run(store)
+            assert (lease.epoch, (await store.get_run(lease.run)).status) == (1, "running")
             for refused in (store, other):
                 with pytest.raises(RunHeld, match=str(current_owner().pid)):
-                    await refused.claim(claim.run, current_owner(), lease_s=LEASE_S)
+                    await refused.lease(lease.run, current_owner(), lease_s=LEASE_S)
             with pytest.raises(RunHeld):
-                await other.delete_run(claim.run, current_owner())
+                await other.delete_run(lease.run, current_owner())
 
     @pytest.mark.asyncio
     async def test_one_of_two_claims_at_once_wins(self, open_store: OpenStore) -> None:
         async with opened(open_store) as store, opened(open_store) as other:
             await store.create_run(make_run())
-            claims = [each.claim("a1b2c3d4", current_owner(), lease_s=LEASE_S) for each in (store, other)]
+            claims = [each.lease("a1b2c3d4", current_owner(), lease_s=LEASE_S) for each in (store, other)]
             outcomes = await asyncio.gather(*claims, return_exceptions=True)
-            assert sorted(type(outcome).__name__ for outcome in outcomes) == ["Claim", "RunHeld"]
+            assert sorted(type(outcome).__name__ for outcome in outcomes) == ["Lease", "RunHeld"]
 
     @pytest.mark.asyncio
     async def test_silent_owner_is_replaced_and_can_write_nothing_more(self, open_store: OpenStore) -> None:
         async with opened(open_store) as store, opened(open_store) as other:
             await store.create_run(make_run())
-            old = await store.claim("a1b2c3d4", make_stranger(seconds_ago=60), lease_s=LEASE_S)
-            new = await other.claim("a1b2c3d4", current_owner(), lease_s=LEASE_S)
+            old = await store.lease("a1b2c3d4", make_stranger(seconds_ago=60), lease_s=LEASE_S)
+            new = await other.lease("a1b2c3d4", current_owner(), lease_s=LEASE_S)
             assert new.epoch == old.epoch + 1
             await self._assert_all_writes_raise(store, old, RunTaken)
             with pytest.raises(RunTaken):
@@ -171,18 +171,18 @@ class RunConformance:
             assert await store.read_events(old.run) == []
             await other.record_call(new, make_call("k"))
 
-    async def _assert_all_writes_raise(self, store: Store, claim: Claim, error: type[Exception]) -> None:
+    async def _assert_all_writes_raise(self, store: Store, lease: Lease, error: type[Exception]) -> None:
         done: list[str] = []
         document = make_document("text")
         writes = [
-            store.heartbeat(claim, current_owner(), active_s=1.0),
-            store.record_call(claim, make_call("k", state="started")),
-            store.supersede_calls(claim, ["k"]),
-            store.raise_attempt(claim),
-            store.append_events(claim, [make_event("e")]),
-            store.put_document(claim, document, address="a"),
-            store.put_evidence(claim, [make_evidence(document, 0, 1, section="s1")]),
-            store.while_owner(claim, lambda: done.append("renamed")),
+            store.heartbeat(lease, current_owner(), active_s=1.0),
+            store.record_call(lease, make_call("k", state="started")),
+            store.supersede_calls(lease, ["k"]),
+            store.raise_attempt(lease),
+            store.append_events(lease, [make_event("e")]),
+            store.put_document(lease, document, address="a"),
+            store.put_evidence(lease, [make_evidence(document, 0, 1, section="s1")]),
+            store.while_owner(lease, lambda: done.append("renamed")),
         ]
         for write in writes:
             with pytest.raises(error):
@@ -192,73 +192,73 @@ class RunConformance:
     @pytest.mark.asyncio
     async def test_action_is_done_while_the_claim_holds(self, open_store: OpenStore) -> None:
         async with opened(open_store) as store:
-            claim, done = await start_run(store), list[str]()
-            await store.while_owner(claim, lambda: done.append("renamed"))
+            lease, done = await start_run(store), list[str]()
+            await store.while_owner(lease, lambda: done.append("renamed"))
             assert done == ["renamed"]
             with pytest.raises(ZeroDivisionError):
-                await store.while_owner(claim, lambda: done.append(str(1 / 0)))
-            await store.record_call(claim, make_call("still works"))
+                await store.while_owner(lease, lambda: done.append(str(1 / 0)))
+            await store.record_call(lease, make_call("still works"))
 
     @pytest.mark.asyncio
     async def test_heartbeat_renews_the_lease_and_adds_active_seconds(self, open_store: OpenStore) -> None:
         async with opened(open_store) as store:
             await store.create_run(make_run())
-            claim = await store.claim("a1b2c3d4", make_stranger(seconds_ago=60), lease_s=LEASE_S)
-            await store.heartbeat(claim, make_stranger(seconds_ago=0), active_s=1.5)
-            await store.heartbeat(claim, make_stranger(seconds_ago=0), active_s=2.0)
-            assert (await store.get_run(claim.run)).active_s == 3.5
+            lease = await store.lease("a1b2c3d4", make_stranger(seconds_ago=60), lease_s=LEASE_S)
+            await store.heartbeat(lease, make_stranger(seconds_ago=0), active_s=1.5)
+            await store.heartbeat(lease, make_stranger(seconds_ago=0), active_s=2.0)
+            assert (await store.get_run(lease.run)).active_s == 3.5
             with pytest.raises(RunHeld, match="elsewhere"):
-                await store.claim(claim.run, current_owner(), lease_s=LEASE_S)
+                await store.lease(lease.run, current_owner(), lease_s=LEASE_S)
 
     @pytest.mark.asyncio
     async def test_finish_releases_the_run(self, open_store: OpenStore) -> None:
         async with opened(open_store) as store:
-            claim = await start_run(store)
-            await store.finish(claim, "waiting", event=make_status("waiting"), pending={"question": "哪一个?"})
-            row = await store.get_run(claim.run)
+            lease = await start_run(store)
+            await store.finish(lease, "waiting", event=make_status("waiting"), pending={"question": "哪一个?"})
+            row = await store.get_run(lease.run)
             assert (row.status, row.owner, row.pending) == ("waiting", None, {"question": "哪一个?"})
-            again = await store.claim(claim.run, current_owner(), lease_s=LEASE_S)
-            assert (await store.get_run(claim.run)).pending == {"question": "哪一个?"}
+            again = await store.lease(lease.run, current_owner(), lease_s=LEASE_S)
+            assert (await store.get_run(lease.run)).pending == {"question": "哪一个?"}
             await store.finish(
                 again, "failed", event=make_status("failed"), result={"title": "t"}, error={"error": "e"}
             )
-            row = await store.get_run(claim.run)
+            row = await store.get_run(lease.run)
             assert (row.status, row.pending, row.result, row.error) == ("failed", None, {"title": "t"}, {"error": "e"})
 
     @pytest.mark.asyncio
     async def test_finish_tells_the_status_once(self, open_store: OpenStore) -> None:
         async with opened(open_store) as store:
-            claim = await start_run(store)
-            await store.append_events(claim, [make_event("e")])
-            (told,) = await store.finish(claim, "done", event=make_status("done"))
+            lease = await start_run(store)
+            await store.append_events(lease, [make_event("e")])
+            (told,) = await store.finish(lease, "done", event=make_status("done"))
             assert (told.seq, told.kind, told.data) == (2, "run-status", {"status": "done"})
-            assert await store.finish(claim, "done", event=make_status("done")) == []
-            assert (await store.read_events(claim.run))[1:] == [told]
+            assert await store.finish(lease, "done", event=make_status("done")) == []
+            assert (await store.read_events(lease.run))[1:] == [told]
 
     @pytest.mark.asyncio
     async def test_late_heartbeat_does_not_take_a_finished_run_back(self, open_store: OpenStore) -> None:
         async with opened(open_store) as store:
-            claim = await start_run(store)
-            await store.finish(claim, "interrupted", event=make_status("interrupted"))
-            await store.heartbeat(claim, current_owner(), active_s=1.0)
-            row = await store.get_run(claim.run)
+            lease = await start_run(store)
+            await store.finish(lease, "interrupted", event=make_status("interrupted"))
+            await store.heartbeat(lease, current_owner(), active_s=1.0)
+            row = await store.get_run(lease.run)
             assert (row.owner, row.active_s) == (None, 0.0)
-            await store.claim(claim.run, current_owner(), lease_s=LEASE_S)
+            await store.lease(lease.run, current_owner(), lease_s=LEASE_S)
 
     @pytest.mark.asyncio
     async def test_cancel_of_a_held_run_asks_its_owner_to_stop(self, open_store: OpenStore) -> None:
         async with opened(open_store) as store, opened(open_store) as other:
-            claim = await start_run(store)
+            lease = await start_run(store)
             row = await other.request_cancel(
-                claim.run, current_owner(), lease_s=LEASE_S, event=make_status("cancelled")
+                lease.run, current_owner(), lease_s=LEASE_S, event=make_status("cancelled")
             )
-            assert await other.read_events(claim.run) == [], "the owner tells it, once it has stopped"
-            await store.record_call(claim, make_call("paid", state="done"))
+            assert await other.read_events(lease.run) == [], "the owner tells it, once it has stopped"
+            await store.record_call(lease, make_call("paid", state="done"))
             assert (row.status, row.cancel_requested) == ("running", True)
-            await self._assert_all_writes_raise(store, claim, RunCancelled)
-            await store.finish(claim, "cancelled", event=make_status("cancelled"))
-            again = await other.claim(claim.run, current_owner(), lease_s=LEASE_S)
-            assert not (await other.get_run(claim.run)).cancel_requested
+            await self._assert_all_writes_raise(store, lease, RunCancelled)
+            await store.finish(lease, "cancelled", event=make_status("cancelled"))
+            again = await other.lease(lease.run, current_owner(), lease_s=LEASE_S)
+            assert not (await other.get_run(lease.run)).cancel_requested
             await other.record_call(again, make_call("k"))
 
     @pytest.mark.asyncio
@@ -268,7 +268,7 @@ class RunConformance:
             assert (
                 await store.request_cancel("a1b2c3d4", current_owner(), lease_s=LEASE_S, event=make_status("cancelled"))
             ).status == "cancelled"
-            stale = await store.claim("a1b2c3d4", make_stranger(seconds_ago=60), lease_s=LEASE_S)
+            stale = await store.lease("a1b2c3d4", make_stranger(seconds_ago=60), lease_s=LEASE_S)
             assert (
                 await store.request_cancel("a1b2c3d4", current_owner(), lease_s=LEASE_S, event=make_status("cancelled"))
             ).status == "cancelled"
@@ -278,10 +278,10 @@ class RunConformance:
     @pytest.mark.asyncio
     async def test_cancel_leaves_a_finished_run_alone(self, open_store: OpenStore) -> None:
         async with opened(open_store) as store:
-            claim = await start_run(store)
-            await store.finish(claim, "done", event=make_status("done"))
+            lease = await start_run(store)
+            await store.finish(lease, "done", event=make_status("done"))
             row = await store.request_cancel(
-                claim.run, current_owner(), lease_s=LEASE_S, event=make_status("cancelled")
+                lease.run, current_owner(), lease_s=LEASE_S, event=make_status("cancelled")
             )
             assert (row.status, row.cancel_requested) == ("done", False)
 
@@ -298,7 +298,7 @@ class RunConformance:
     async def test_unknown_run_is_refused(self, open_store: OpenStore) -> None:
         async with opened(open_store) as store:
             for attempt in (
-                store.claim("nothing", current_owner(), lease_s=LEASE_S),
+                store.lease("nothing", current_owner(), lease_s=LEASE_S),
                 store.request_cancel("nothing", current_owner(), lease_s=LEASE_S, event=make_status("cancelled")),
                 store.delete_run("nothing", current_owner()),
                 store.put_answer("nothing", "ask/1", "yes"),

@@ -9,7 +9,7 @@ from deep_research.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.request import ResearchRequest
 from deep_research.sources.document import Document, Place, snapshot_id, text_id
 from deep_research.store.lease import Owner, current_owner
-from deep_research.store.port import CallState, Claim, JournalRow, NewEvent, RunRow
+from deep_research.store.port import CallState, JournalRow, Lease, NewEvent, RunRow
 from deep_research.store.store import OpenStore, Store
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -87,7 +87,7 @@ async def opened(open_store: OpenStore) -> AsyncIterator[Store]:
         await store.close()
 
 
-async def start_run(store: Store, run: str = "a1b2c3d4", *, minute: int = 0) -> Claim:
+async def start_run(store: Store, run: str = "a1b2c3d4", *, minute: int = 0) -> Lease:
     """Create a run and claim it."""
     await store.create_run(make_run(run, minute=minute))
-    return await store.claim(run, current_owner(), lease_s=LEASE_S)
+    return await store.lease(run, current_owner(), lease_s=LEASE_S)

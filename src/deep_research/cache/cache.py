@@ -26,11 +26,11 @@ T = TypeVar("T")
 _REST_S: Final = 5.0
 # A use is noted no more often than that: most look-ups then write nothing.
 _TOUCH_EVERY_S: Final = 60.0
-# What a row costs beside its value, about; and how full the cache is after the least used have made room.
+# What a row costs beside its value, about; and how full the cache is after the least used were removed.
 _ROW_BYTES: Final = 200
 _FULL_ENOUGH: Final = 0.9
-# Summing up takes some milliseconds: a run does it with its first value, and each time it has put so much of the room.
-_LOOK_AFTER_SHARE: Final = 0.01
+# Summing up takes some milliseconds: a run does it with its first value, and each time it has added this share.
+_CLEANUP_SHARE: Final = 0.01
 # In SQLite's own words, but for this.
 _WORDS: Final[Mapping[Fault, str]] = {"damaged": "The cache {path} is damaged."}
 _log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class CacheFile(SqliteFile):
     def __init__(self, path: Path, *, busy_timeout_s: float = 2.0) -> None:
         super().__init__(path, busy_timeout_s=busy_timeout_s, package="deep_research.cache")
 
-    def make_room(self) -> bool:
+    def free_space(self) -> bool:
         for file in files_of(self.path):
             file.unlink(missing_ok=True)
         return True
@@ -56,7 +56,7 @@ class CacheFile(SqliteFile):
             return super()._do(attempt)
         except StoreCorrupt:
             self.close()
-            self.make_room()
+            self.free_space()
             return super()._do(attempt)
 
     def __del__(self) -> None:
@@ -77,9 +77,9 @@ class Cache:
         self._unseen_bytes = math.inf
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where the values are kept, in words for people."""
-        return self._database.place
+        return self._database.location
 
     async def get(self, kind: str, key: str) -> bytes | None:
         """Return a value, None where there is none that is still good."""
@@ -108,8 +108,8 @@ class Cache:
             def keep() -> None:
                 self._database.ask("keep", kind=kind, key=key, expires_at=now + ttl_s, now=now, cost=cost, value=packed)
                 self._unseen_bytes += cost
-                if self._unseen_bytes >= self._max_bytes * _LOOK_AFTER_SHARE:
-                    self._database.write(lambda session: self._make_room(session, now))
+                if self._unseen_bytes >= self._max_bytes * _CLEANUP_SHARE:
+                    self._database.write(lambda session: self._free_space(session, now))
                     self._unseen_bytes = 0
 
             if cost <= self._bytes_left:
@@ -131,7 +131,7 @@ class Cache:
 
         def clear() -> int:
             freed = self._database.write(drop_all)
-            self._database.give_room_back()
+            self._database.release_free_space()
             return freed
 
         return await asyncio.to_thread(self._safely, clear, 0)
@@ -145,9 +145,9 @@ class Cache:
 
         await asyncio.to_thread(close)
 
-    def _make_room(self, session: Session, now: float) -> None:
-        """Where there is not enough room, drop what expired, then the least used."""
-        # One that makes room is enough.
+    def _free_space(self, session: Session, now: float) -> None:
+        """Where there is not enough space, drop what expired, then the least used."""
+        # One process that frees space is enough.
         if not session.all("lock_room")[0]["is_ours"]:
             return
         if _size(session) > self._max_bytes:
@@ -165,7 +165,7 @@ class Cache:
             except (OSError, DeepResearchError) as exc:
                 self._database.close()
                 self._rests_until_s = time.monotonic() + _REST_S
-                _log.warning("The cache %s cannot be used just now: %s", self.place, exc)
+                _log.warning("The cache %s cannot be used just now: %s", self.location, exc)
                 return otherwise
 
 

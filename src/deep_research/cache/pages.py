@@ -31,7 +31,7 @@ class ConditionalFetcher(Protocol):
         ...
 
 
-class _Kept(Value):
+class _CachedPage(Value):
     """What is known of an address since `checked_at`, in seconds since 1970: a page, or how it failed."""
 
     checked_at: float
@@ -59,46 +59,48 @@ class CachedFetcher:
     async def fetch(self, address: str) -> Fetched:
         """Return the page that is kept, or ask for it; a lasting failure is raised again without asking."""
         key = digest(self.identity, canonical_address(address))
-        kept = _unpacked(await self.cache.get(_KIND, key))
-        if kept is not None and 0 <= self.now() - kept.checked_at < self.fresh_s:
-            if kept.page is None:
-                raise error_named(*kept.failure)
-            return kept.page
+        cached = _unpacked(await self.cache.get(_KIND, key))
+        if cached is not None and 0 <= self.now() - cached.checked_at < self.fresh_s:
+            if cached.page is None:
+                raise error_named(*cached.failure)
+            return cached.page
         try:
-            page = await self._asked(address, kept.page if kept else None)
+            page = await self._asked(address, cached.page if cached else None)
         except SourceError as failure:
             if not isinstance(failure, SourceBusy | AddressRefused):
-                await self._keep(key, _Kept(checked_at=self.now(), failure=(type(failure).__name__, str(failure))))
+                await self._keep(
+                    key, _CachedPage(checked_at=self.now(), failure=(type(failure).__name__, str(failure)))
+                )
             raise
         if "no-store" not in _cache_control(page):
-            await self._keep(key, _Kept(checked_at=self.now(), page=page))
+            await self._keep(key, _CachedPage(checked_at=self.now(), page=page))
         return page
 
     async def _asked(self, address: str, known: Fetched | None) -> Fetched:
         if known is None or known.validators == Validators():
             return await self.fetcher.fetch(address)
-        answer = await self.fetcher.fetch(address, known=known.validators)
-        if answer.status != _NOT_CHANGED:
-            return answer
-        return known.replace(fetched_at=answer.fetched_at)
+        response = await self.fetcher.fetch(address, known=known.validators)
+        if response.status != _NOT_CHANGED:
+            return response
+        return known.replace(fetched_at=response.fetched_at)
 
-    async def _keep(self, key: str, kept: _Kept) -> None:
-        ttl_s = self.fresh_s if kept.page is None else max(self.fresh_s, _WEEK_S)
-        await self.cache.put(_KIND, key, _packed(kept), ttl_s)
+    async def _keep(self, key: str, cached: _CachedPage) -> None:
+        ttl_s = self.fresh_s if cached.page is None else max(self.fresh_s, _WEEK_S)
+        await self.cache.put(_KIND, key, _packed(cached), ttl_s)
 
 
 def _cache_control(page: Fetched) -> set[str]:
     return {part.strip().lower() for part in page.headers.get("cache-control", "").split(",")}
 
 
-def _packed(kept: _Kept) -> bytes:
+def _packed(cached: _CachedPage) -> bytes:
     """Return a line of JSON, then the bytes of the page."""
-    head = kept.model_dump(mode="json", exclude={"page": {"raw"}})
-    raw = b"" if kept.page is None else kept.page.raw
+    head = cached.model_dump(mode="json", exclude={"page": {"raw"}})
+    raw = b"" if cached.page is None else cached.page.raw
     return canonical_json(head).encode("utf-8", "surrogatepass") + b"\n" + raw
 
 
-def _unpacked(value: bytes | None) -> _Kept | None:
+def _unpacked(value: bytes | None) -> _CachedPage | None:
     """Return what was kept; None where that is nothing, or another version of this code kept it."""
     if value is None:
         return None
@@ -106,7 +108,7 @@ def _unpacked(value: bytes | None) -> _Kept | None:
     try:
         head = json_of(line.decode("utf-8", "surrogatepass"))
         if isinstance(head, dict) and isinstance(page := head.get("page"), dict):
-            return _Kept.model_validate({**head, "page": {**page, "raw": raw}})
-        return _Kept.model_validate(head)
+            return _CachedPage.model_validate({**head, "page": {**page, "raw": raw}})
+        return _CachedPage.model_validate(head)
     except ValueError:
         return None

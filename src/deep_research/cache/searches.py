@@ -33,21 +33,21 @@ class CachedEngine:
     async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
         """Return the hits that are kept, or ask the engine."""
         key = digest(self.name, self.identity, query.as_asked, limit)
-        kept = await self.cache.get(_KIND, key)
-        if (hits := _hits(kept)) is not None:
+        cached = await self.cache.get(_KIND, key)
+        if (hits := _hits(cached)) is not None:
             return hits
         hits = await self.engine.search(query, limit=limit)
-        answer = canonical_json([hit.to_json() for hit in hits]).encode("utf-8", "surrogatepass")
-        await self.cache.put(_KIND, key, answer, self.ttl_s)
+        packed = canonical_json([hit.to_json() for hit in hits]).encode("utf-8", "surrogatepass")
+        await self.cache.put(_KIND, key, packed, self.ttl_s)
         return hits
 
 
-def _hits(kept: bytes | None) -> list[Hit] | None:
+def _hits(cached: bytes | None) -> list[Hit] | None:
     """Return the hits of an answer; None where there is none, or another version of this code kept it."""
-    if kept is None:
+    if cached is None:
         return None
     try:
-        answer = json_of(kept.decode("utf-8", "surrogatepass"))
-        return [Hit.from_json(hit) for hit in answer] if isinstance(answer, list) else None
+        packed = json_of(cached.decode("utf-8", "surrogatepass"))
+        return [Hit.from_json(hit) for hit in packed] if isinstance(packed, list) else None
     except ValueError:
         return None

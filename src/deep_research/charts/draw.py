@@ -31,7 +31,7 @@ _LABEL_WIDTH, _LEGEND_WIDTH, _LINE_WIDTH = 34, 38, 90
 # More or longer labels than these stand beside bars, not below them.
 _MAX_UPRIGHT, _MAX_UPRIGHT_WIDTH = 8, 10
 # So many values stand beside their points; more would touch each other.
-_MAX_TOLD = 14
+_MAX_LABELLED = 14
 _SPACING = 1.3
 _SCALES = {
     "en": ((1e12, "trillion "), (1e9, "billion "), (1e6, "million ")),
@@ -52,7 +52,7 @@ _MISSING = re.compile(r"Glyph (\d+) ")
 Signs = dict[str, Artist]
 
 
-class Row(NamedTuple):
+class ChartRow(NamedTuple):
     """A value, what it belongs to, and the name of its line or colour."""
 
     label: str
@@ -75,19 +75,19 @@ def main() -> None:
     """Draw a chart for each line of input, and answer with a line."""
     for line in sys.stdin.buffer:
         try:
-            answer = _drawn(json.loads(line))
+            reply = _drawn(json.loads(line))
         except Exception as exc:  # Told to whoever asked; the next drawing may succeed.
-            answer = {"error": f"{type(exc).__name__}: {exc}"}
+            reply = {"error": f"{type(exc).__name__}: {exc}"}
         plt.close("all")
-        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.write(json.dumps(reply) + "\n")
         sys.stdout.flush()
 
 
-def _drawn(given: dict[str, Any]) -> dict[str, Any]:
+def _drawn(spec: dict[str, Any]) -> dict[str, Any]:
     with warnings.catch_warnings(record=True) as noticed:
         warnings.simplefilter("always")
-        figure, axes = figure_of(given)
-        title = _one_line(given["title"])
+        figure, axes = figure_of(spec)
+        title = _one_line(spec["title"])
         drawn = {
             "png": base64.b64encode(_saved(figure, "png", title)).decode(),
             "svg": _saved(figure, "svg", title).decode(),
@@ -97,62 +97,66 @@ def _drawn(given: dict[str, Any]) -> dict[str, Any]:
     return drawn | {"missing": "".join(missing)}
 
 
-def figure_of(given: dict[str, Any]) -> tuple[Figure, Axes]:
+def figure_of(spec: dict[str, Any]) -> tuple[Figure, Axes]:
     """Return a chart of these rows."""
-    rows = [Row(_one_line(row["label"]), float(row["value"]), _one_line(row["series"])) for row in given["rows"]]
-    language = given["language"] if given["language"] in _SCALES else "en"
+    rows = [ChartRow(_one_line(row["label"]), float(row["value"]), _one_line(row["series"])) for row in spec["rows"]]
+    language = spec["language"] if spec["language"] in _SCALES else "en"
     style.apply(language)
     largest = max(abs(row.value) for row in rows)
     size, name = next(((size, name) for size, name in _SCALES[language] if largest >= size), (1.0, ""))
     scale = Scale(_SIZES.get(name, size), name)
     figure, axes = plt.subplots()
-    unit = f"{scale.name}{_one_line(given['unit'])}".strip()
-    shape = _lines if given["chart_type"] == "line" else partial(_bars, figure)
+    unit = f"{scale.name}{_one_line(spec['unit'])}".strip()
+    shape = _lines if spec["chart_type"] == "line" else partial(_bars, figure)
     signs = shape(axes, rows, scale, unit)
     if len(signs) > 1:
         _legend(figure, signs)
     return figure, axes
 
 
-def _lines(axes: Axes, rows: Sequence[Row], scale: Scale, unit: str) -> Signs:
+def _lines(axes: Axes, rows: Sequence[ChartRow], scale: Scale, unit: str) -> Signs:
     labels = list(dict.fromkeys(row.label for row in rows))
-    places = _places(labels)
-    labels.sort(key=lambda label: places[label])
+    positions = _positions(labels)
+    labels.sort(key=lambda label: positions[label])
     names = list(dict.fromkeys(row.series for row in rows))
     signs: Signs = {}
     for name in names:
-        own = sorted((row for row in rows if row.series == name), key=lambda row: places[row.label])
-        (signs[name],) = axes.plot([places[row.label] for row in own], [row.value for row in own])
+        own = sorted((row for row in rows if row.series == name), key=lambda row: positions[row.label])
+        (signs[name],) = axes.plot([positions[row.label] for row in own], [row.value for row in own])
     axes.margins(x=0.06, y=0.16)
     _name_upright(axes, unit)
     axes.yaxis.set_major_formatter(FuncFormatter(scale.number))
     axes.grid(axis="x", visible=False)
-    shown = _apart(labels, places)
-    axes.set_xticks([places[label] for label in shown], shown)
-    if len(names) == 1 and len(rows) <= _MAX_TOLD and shown == labels:
+    shown = _spaced_labels(labels, positions)
+    axes.set_xticks([positions[label] for label in shown], shown)
+    if len(names) == 1 and len(rows) <= _MAX_LABELLED and shown == labels:
         for row in rows:
-            told = axes.annotate(
-                scale.number(row.value), (places[row.label], row.value), (0, 8), textcoords="offset points", ha="center"
+            annotation = axes.annotate(
+                scale.number(row.value),
+                (positions[row.label], row.value),
+                (0, 8),
+                textcoords="offset points",
+                ha="center",
             )
             # Readable where the line runs through it.
-            told.set_path_effects([withStroke(linewidth=3, foreground=style.BACKGROUND)])
+            annotation.set_path_effects([withStroke(linewidth=3, foreground=style.BACKGROUND)])
     return signs
 
 
-def _bars(figure: Figure, axes: Axes, rows: Sequence[Row], scale: Scale, unit: str) -> Signs:
+def _bars(figure: Figure, axes: Axes, rows: Sequence[ChartRow], scale: Scale, unit: str) -> Signs:
     labels = list(dict.fromkeys(row.label for row in rows))
     names = list(dict.fromkeys(row.series for row in rows))
     is_lying = len(labels) > _MAX_UPRIGHT or max(map(_width, labels)) > _MAX_UPRIGHT_WIDTH
     thickness = 0.8 / len(names)
-    is_told = len(rows) <= _MAX_TOLD * (4 if is_lying else 1)
+    has_labels = len(rows) <= _MAX_LABELLED * (4 if is_lying else 1)
     signs: Signs = {}
     for at, name in enumerate(names):
         own = [row for row in rows if row.series == name]
         offset = (at - (len(names) - 1) / 2) * thickness
-        places, values = [labels.index(row.label) + offset for row in own], [row.value for row in own]
-        drawn = (axes.barh if is_lying else axes.bar)(places, values, thickness * 0.92)
+        positions, values = [labels.index(row.label) + offset for row in own], [row.value for row in own]
+        drawn = (axes.barh if is_lying else axes.bar)(positions, values, thickness * 0.92)
         signs[name] = drawn.patches[0]
-        if is_told:
+        if has_labels:
             axes.bar_label(drawn, [scale.number(value) for value in values], padding=3, fontsize="small")
     named = [_wrapped(label, _LABEL_WIDTH) for label in labels]
     if is_lying:
@@ -190,7 +194,7 @@ def _legend(figure: Figure, signs: Signs) -> None:
         text.set_linespacing(_SPACING)
 
 
-def _places(labels: Sequence[str]) -> dict[str, float]:
+def _positions(labels: Sequence[str]) -> dict[str, float]:
     """Return where each label stands: on the scale of time where all of them are times, else one after the other."""
     times = [_time(label) for label in labels]
     if None in times:
@@ -213,17 +217,17 @@ def _time(label: str) -> float | None:
     return start.year + (start.timetuple().tm_yday - 1) / 366
 
 
-def _apart(labels: Sequence[str], places: dict[str, float]) -> list[str]:
+def _spaced_labels(labels: Sequence[str], positions: dict[str, float]) -> list[str]:
     """Return labels of which none touches the next: all of them, or every second, third and so on."""
-    span = (places[labels[-1]] - places[labels[0]]) or 1.0
+    span = (positions[labels[-1]] - positions[labels[0]]) or 1.0
     for step in range(1, len(labels) + 1):
-        kept = list(labels[::step])
+        shown_labels = list(labels[::step])
         if all(
-            (places[after] - places[before]) / span * _LINE_WIDTH > (_width(before) + _width(after)) / 2 + 2
-            for before, after in pairwise(kept)
+            (positions[after] - positions[before]) / span * _LINE_WIDTH > (_width(before) + _width(after)) / 2 + 2
+            for before, after in pairwise(shown_labels)
         ):
             break
-    return kept
+    return shown_labels
 
 
 def _width(text: str) -> int:

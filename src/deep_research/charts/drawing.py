@@ -16,9 +16,9 @@ from deep_research.sandbox.process import end_process, start_process, write_to
 
 INSTALL = "pip install 'deep-research[charts]'"
 _TIMEOUT_S = 120.0
-_MAX_ANSWER = 64 * 1024 * 1024
+_MAX_REPLY = 64 * 1024 * 1024
 # So long a process waits for another chart.
-_IDLE_S = 5.0
+_UNUSED_S = 5.0
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from deep_research.charts.draw import main; main()"
 # What a program may need to start, and where matplotlib keeps its list of fonts. No keys.
 _PASSED_ON = ("LD_LIBRARY_PATH", "SYSTEMROOT", "HOME", "USERPROFILE", "XDG_CACHE_HOME", "MPLCONFIGDIR")
@@ -36,7 +36,7 @@ class Drawer:
         self._process: asyncio.subprocess.Process | None = None
         self._end: asyncio.TimerHandle | None = None
         self._ending: asyncio.Task[str] | None = None
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def draw(
         self, *, title: str, chart_type: ChartType, unit: str, rows: Sequence[DataRow], language: str = "en"
@@ -45,8 +45,8 @@ class Drawer:
         if reason := missing():
             raise SourceError(f"No chart was drawn: {reason}.")
         shown = [row.to_json() for row in rows]
-        given = {"title": title, "chart_type": chart_type, "unit": unit, "rows": shown, "language": language}
-        drawn = await self._answer(json.dumps(given).encode() + b"\n")
+        spec = {"title": title, "chart_type": chart_type, "unit": unit, "rows": shown, "language": language}
+        drawn = await self._ask(json.dumps(spec).encode() + b"\n")
         if error := drawn.get("error"):
             raise SourceError(f"No chart was drawn: {error}")
         if drawn["missing"]:
@@ -57,8 +57,8 @@ class Drawer:
             stdout="", figures=(drawn["png"],), svgs=(drawn["svg"],), plotted=(tuple(map(float, drawn["plotted"])),)
         )
 
-    async def _answer(self, line: bytes) -> dict[str, Any]:
-        async with self._turn:
+    async def _ask(self, line: bytes) -> dict[str, Any]:
+        async with self._lock:
             if self._end is None:
                 await self.close()
                 self._process = await _started()
@@ -70,20 +70,20 @@ class Drawer:
             try:
                 async with asyncio.timeout(_TIMEOUT_S):
                     await write_to(process, line)
-                    answer = await process.stdout.readline()
+                    reply = await process.stdout.readline()
             except TimeoutError as exc:
                 await self.close()
                 raise SourceError(f"No chart was drawn within {_TIMEOUT_S:g} s.") from exc
             except OSError:
-                answer = b""
+                reply = b""
             except asyncio.CancelledError:
                 # Its answer would be taken for that to the next chart.
                 await self.close()
                 raise
-            if not answer:
+            if not reply:
                 return {"error": await self._end_process() or f"the program ended with {process.returncode}"}
-            self._end = asyncio.get_running_loop().call_later(_IDLE_S, self._stop)
-            read: dict[str, Any] = json.loads(answer)
+            self._end = asyncio.get_running_loop().call_later(_UNUSED_S, self._stop)
+            read: dict[str, Any] = json.loads(reply)
             return read
 
     def _stop(self) -> None:
@@ -112,7 +112,7 @@ async def _started() -> asyncio.subprocess.Process:
         return await start_process(
             # Isolated, and in a folder of ours: a file where the user works must not pass for a module or for settings.
             (sys.executable, "-I", "-c", _START, json.dumps(path)),
-            limit=_MAX_ANSWER,
+            limit=_MAX_REPLY,
             cwd=Path(__file__).parent,
             env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
         )

@@ -19,9 +19,9 @@ async def show_cache() -> None:
     """Show how much is kept."""
     settings = load_settings()
     async with _opened(settings) as opened:
-        kept = await opened.size()
+        size = await opened.size()
     state = "on" if settings.cache else "off"
-    show(f"{state}: {kept / _MEGA:.2f} of {settings.cache_mb:g} MB in {opened.place}")
+    show(f"{state}: {size / _MEGA:.2f} of {settings.cache_mb:g} MB in {opened.location}")
     show(f"search results and pages for {settings.search_cache_s:g} s, plans for {settings.plan_cache_s:g} s")
 
 

@@ -21,7 +21,7 @@ from deep_research.runs import opened_store
 from deep_research.settings import Settings, load_settings
 from deep_research.sources.document import Document
 from deep_research.store.store import Store
-from deep_research.wiring.documents import corpus_of, index_place
+from deep_research.wiring.documents import corpus_of, index_location
 
 _SNIPPET_CHARS = 240
 Folder = Annotated[Path, Argument(metavar="FOLDER", help="Folder of documents.")]
@@ -52,7 +52,7 @@ def list_corpus(
     as_json: Json = False,
 ) -> None:
     """List the indexed folders, or the documents of one."""
-    catalogue = Catalogue(index_place(load_settings()))
+    catalogue = Catalogue(index_location(load_settings()))
     if folder is None:
         folders = catalogue.folders()
         if as_json:
@@ -82,7 +82,7 @@ def list_corpus(
 @corpus.command("remove")
 def remove_folder(folder: Folder) -> None:
     """Forget a folder; its files, and the runs that cite them, are left alone."""
-    if not Catalogue(index_place(load_settings())).forget(folder):
+    if not Catalogue(index_location(load_settings())).forget(folder):
         raise UsageError(f"The folder {folder} is not indexed; deep-research corpus list shows those that are.")
     tell(f"{folder} is no longer indexed; its files were not touched.")
 
@@ -106,7 +106,7 @@ async def search_corpus(
         found = await opened.search(query, limit=limit)
     finally:
         await opened.close()
-    hits = [(hit, _place(folder, hit, settings)) for hit in found]
+    hits = [(hit, _shown_place(folder, hit, settings)) for hit in found]
     if as_json:
         show_json(passages=[hit.to_json() | {"place": place} for hit, place in hits])
         return
@@ -146,7 +146,7 @@ async def show_document(
 
 
 async def _refreshed(folder: Path, settings: Settings, *, is_quiet: bool) -> Survey:
-    files_in(folder, index_place(settings)).check()
+    files_in(folder, index_location(settings)).check()
     opened = corpus_of(folder, settings)
 
     def count(done: int, total: int, address: str) -> None:
@@ -165,7 +165,7 @@ def _folder(settings: Settings) -> Path:
     """Return the folder that is asked about: the one that was named, else the only one that is indexed."""
     if settings.docs is not None:
         return settings.docs
-    folders = Catalogue(index_place(settings)).folders()
+    folders = Catalogue(index_location(settings)).folders()
     if len(folders) == 1:
         return Path(folders[0].path)
     known = ", ".join(folder.path for folder in folders)
@@ -174,7 +174,7 @@ def _folder(settings: Settings) -> Path:
 
 def _as_read(address: str, folder: Path, settings: Settings) -> Reading:
     try:
-        address, raw = files_in(folder, index_place(settings)).fetch(address)
+        address, raw = files_in(folder, index_location(settings)).fetch(address)
         return read(raw, name=address)
     except SourceError as exc:
         raise InputError(str(exc)) from exc
@@ -188,7 +188,7 @@ async def _stored(address: str, run: str, store: Store) -> Document:
     return await store.get_document(known[address])
 
 
-def _place(folder: Path, hit: PassageHit, settings: Settings) -> str:
+def _shown_place(folder: Path, hit: PassageHit, settings: Settings) -> str:
     try:
         reading = _as_read(hit.address, folder, settings)
     except InputError:

@@ -40,8 +40,8 @@ async def check(full: Annotated[bool, Option("--full", help="Read every journal,
     show(f"{state.place} can be reached and written")
     show("schemas: " + ", ".join(f"{part.rpartition('.')[2]} {number}" for part, number in state.schemas.items()))
     size = state.size
-    held = (counted(size.runs, "run"), counted(size.documents, "document"), counted(size.blobs, "blob"))
-    show(f"{', '.join(held)}, {size.bytes_on_disk / _MEGA:.1f} MB")
+    counts = (counted(size.runs, "run"), counted(size.documents, "document"), counted(size.blobs, "blob"))
+    show(f"{', '.join(counts)}, {size.bytes_on_disk / _MEGA:.1f} MB")
     off = "" if abs(state.clock_ahead_s) < _MAX_CLOCK_DIFFERENCE_S else ": correct the clock of this host"
     show(f"its clock is {state.clock_ahead_s:+.2f} s off this host's{off}")
     if full:

@@ -84,9 +84,9 @@ class LazyCommand(TyperCommand):
             alone.command(self.name, help=about)(found)
         return get_group(alone).commands[self.name]
 
-    def make_context(self, *given: Any, **more: Any) -> Any:
+    def make_context(self, *arguments: Any, **more: Any) -> Any:
         """Let the command itself parse what follows its name; it is then the one that is carried out."""
-        return self.loaded().make_context(*given, **more)
+        return self.loaded().make_context(*arguments, **more)
 
 
 Day = "YYYY[-MM[-DD]]"

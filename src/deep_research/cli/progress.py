@@ -15,7 +15,7 @@ from rich.text import Text
 from deep_research.cli.printing import tell
 from deep_research.events import LiveText, RunEvent
 from deep_research.messages.words import Words
-from deep_research.service.progress import RunAccount
+from deep_research.service.progress import ProgressCollector
 from deep_research.service.progress_lines import (
     RESEARCH_STEPS,
     Data,
@@ -51,16 +51,16 @@ class SectionLines:
     """The sections of a run as its events tell of them, in the order of the plan."""
 
     words: Words
-    account: RunAccount = field(default_factory=RunAccount)
+    collector: ProgressCollector = field(default_factory=ProgressCollector)
 
     def lines(self) -> list[str]:
         """Return a line for each section that was searched for."""
-        begun = [title for title in self.account.sections if title in self.account.rounds]
+        begun = [title for title in self.collector.sections if title in self.collector.rounds]
         width = min(_MAX_TITLE, max(map(cell_len, begun), default=0))
         return [f"  {_fitted(title, width)}  {self._line(title)}" for title in begun]
 
     def _line(self, title: str) -> str:
-        section, round_ = self.account.section(title), self.account.rounds[title]
+        section, round_ = self.collector.section(title), self.collector.rounds[title]
         share, reasons = bar_of(section.coverage), what_is_missing(section)[:1]
         if section.round != round_:
             return f"{share}  {' · '.join((self.words('coverage.searching', round=round_), *reasons))}"
@@ -100,7 +100,7 @@ class Display:
         """Show nothing from now on."""
 
 
-class Lines(Display):
+class ProgressPrinter(Display):
     """A line for each thing worth knowing: stages, the plan, thin sections, what failed."""
 
     def __init__(self, words: Words, *, is_verbose: bool = False) -> None:
@@ -139,7 +139,7 @@ class Bars(Display):
         if self._is_closed:
             return
         self._progress.start()
-        self._sections.account.take(event)
+        self._sections.collector.take(event)
         data: Data = event.data
         if line := self._news.of(event):
             self._progress.console.print(clean_text(line), highlight=False, markup=False)
@@ -208,7 +208,7 @@ class Bars(Display):
 @contextmanager
 def display(words: Words, *, is_quiet: bool, is_verbose: bool = False) -> Iterator[Display]:
     """Return what fits: nothing, bars on a terminal, lines elsewhere."""
-    kind = Bars if sys.stderr.isatty() else Lines
+    kind = Bars if sys.stderr.isatty() else ProgressPrinter
     shown = Display() if is_quiet else kind(words, is_verbose=is_verbose)
     try:
         yield shown

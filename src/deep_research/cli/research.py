@@ -78,7 +78,7 @@ def output_of(as_json: bool, events: str | None, quiet: bool, verbose: bool, fil
 
 def ask_question(typed: Sequence[str], *, options: Mapping[str, Any], output: Output) -> int:
     """Start a run and stay with it; a question may be typed as several words."""
-    context, docs = _given_context(options["context"]), _given_documents(options["docs"])
+    context, docs = _read_context(options["context"]), _documents_path(options["docs"])
     flags, fields = split_options({**options, "context": context, "docs": docs})
     settings = load_settings(**flags)
     if follow := options["follow"]:
@@ -110,14 +110,14 @@ def ask_question(typed: Sequence[str], *, options: Mapping[str, Any], output: Ou
         return asyncio.run(_stay(processor, begin(), output=output))
 
 
-def _given_documents(paths: Sequence[Path] | None) -> Path | None:
+def _documents_path(paths: Sequence[Path] | None) -> Path | None:
     """Return the one folder or file that was named; of several, nobody would notice which was left out."""
     if paths and len(paths) > 1:
         raise UsageError("--docs takes one folder or one file: put what belongs together into a folder.")
     return paths[0] if paths else None
 
 
-def _given_context(context: str | None) -> str:
+def _read_context(context: str | None) -> str:
     """Return what was talked about before the question: as given, or from the file named after @."""
     return read_text(context[1:]) if context and context.startswith("@") else context or ""
 
@@ -250,8 +250,8 @@ async def _print_outcome(processor: DeepResearchProcessor, row: RunRow, words: W
     result = await processor.result(row)
     if row.request.update and not output.as_json and output.events != "-":
         # What is listed stands before what still holds, and that stands last.
-        told = (Path(row.folder) / "changes.md").read_text(encoding="utf-8")
-        show(unescape(told.partition(f"\n## {words('versions.still')}")[0]) + "\n")
+        lines = (Path(row.folder) / "changes.md").read_text(encoding="utf-8")
+        show(unescape(lines.partition(f"\n## {words('versions.still')}")[0]) + "\n")
     if output.as_json:
         changes = {"changes": _json_file(row, "changes.json")} if row.request.update else {}
         show_json(**result.for_programs(), run=run, **changes)
@@ -277,7 +277,7 @@ def _json_file(row: RunRow, name: str) -> Any:
 def _summary(row: RunRow, words: Words, output: Output, models: Sequence[ChatModel]) -> str:
     """Return in a few lines what the run came to: how much is proved, what it cost, where it lies.
 
-    At a terminal only what was paid for or went wrong is told beside the place.
+    At a terminal only what was paid for or went wrong is shown beside the place.
     """
     check, stats = (_json_file(row, name) for name in ("verify.json", "stats.json"))
     counts = counted_verdicts(check["paragraphs"]["verdicts"], words)
@@ -302,13 +302,13 @@ def _summary(row: RunRow, words: Words, output: Output, models: Sequence[ChatMod
         path=output.file or Path(row.folder) / "report.md",
         command=f"deep-research runs report {row.id[:8]}",
     )
-    told = (
+    lines = (
         (is_all or not check["passed"], verdict),
         (is_all or spent["tokens"], cost),
         (not models, words("shell.no_model")),
         (True, saved),
     )
-    return "\n".join(("", *(line for is_told, line in told if is_told)))
+    return "\n".join(("", *(line for is_shown, line in lines if is_shown)))
 
 
 def _event_sink(target: str | None) -> AbstractContextManager[TextIO | None]:

@@ -36,9 +36,9 @@ async def add(
     as_json: Json = False,
 ) -> None:
     """Have a question researched now and then again and again, by a running `deep-research serve`."""
-    given = {name: value for name, value in locals().items() if name != "as_json" and value is not None}
+    options = {name: value for name, value in locals().items() if name != "as_json" and value is not None}
     try:
-        new = NewSchedule.model_validate(given)
+        new = NewSchedule.model_validate(options)
     except ValidationError as exc:
         problem = exc.errors(include_input=False, include_url=False)[0]
         fits = problem["msg"].removeprefix("Value error, ")

@@ -37,7 +37,7 @@ def serve(
     from deep_research.server.app import create_app
     from deep_research.server.listening import Server, address_of, bind
     from deep_research.server.origin import is_loopback
-    from deep_research.service.accounts import has_accounts
+    from deep_research.service.accounts import accounts_exist
 
     settings = load_settings()
     if workers == 0 and settings.database_url is None:
@@ -45,8 +45,8 @@ def serve(
             "Without PostgreSQL nobody else could work on the runs: give --workers 1 or more, "
             "or set DEEP_RESEARCH_DATABASE_URL and start: deep-research worker"
         )
-    # Looked up in any case: files that this version cannot use are told of before anybody waits for an answer.
-    with_accounts = asyncio.run(has_accounts(settings))
+    # Looked up in any case: files that this version cannot use are reported before anybody waits for an answer.
+    with_accounts = asyncio.run(accounts_exist(settings))
     if not is_loopback(host) and not with_accounts:
         raise UsageError(
             f"Without accounts the server listens on this machine only, not at {host}: deep-research users add NAME"
@@ -73,7 +73,7 @@ def serve(
 
 
 def _open(address: str) -> None:
-    """Open a page in a browser with windows; one in the terminal would write over what is told there."""
+    """Open a page in a browser with windows; one in the terminal would write over what is shown there."""
     import webbrowser
 
     try:

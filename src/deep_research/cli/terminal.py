@@ -18,7 +18,7 @@ from deep_research.reasoning.values import Plan
 from deep_research.text.folding import to_simplified
 from deep_research.value import JsonObject
 
-_LOOK_EVERY_S = 0.5
+_POLL_INTERVAL_S = 0.5
 
 
 def is_terminal() -> bool:
@@ -93,7 +93,7 @@ def _read_line() -> str | None:
             return None
     tell("> ", end="")
     # A signal that comes just before a read begins is not noticed until the read ends: read only what is there.
-    while sys.platform != "win32" and not select.select([sys.stdin], [], [], _LOOK_EVERY_S)[0]:
+    while sys.platform != "win32" and not select.select([sys.stdin], [], [], _POLL_INTERVAL_S)[0]:
         pass
     line = sys.stdin.readline()
     return line.strip() if line else None

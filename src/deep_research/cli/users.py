@@ -18,7 +18,7 @@ from deep_research.events import UNFINISHED
 from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import cancel_run
 from deep_research.runs import opened_store
-from deep_research.service.audit_log import AuditLog
+from deep_research.service.action_log import ActionLog
 from deep_research.service.database import open_server_database
 from deep_research.service.durations import duration_of
 from deep_research.service.identity import LOCAL_USER, SCOPES, Scope
@@ -127,10 +127,10 @@ async def change_limits(
     """Change what a user may use; -1 takes a limit away."""
     from deep_research.service.accounts import Limits
 
-    given = _limits(locals())
+    chosen = _limits(locals())
     async with _opened() as (accounts, _):
-        kept = (await accounts.named(name)).limits.model_dump()
-        await accounts.set_limits(name, Limits.model_validate(kept | given))
+        current = (await accounts.named(name)).limits.model_dump()
+        await accounts.set_limits(name, Limits.model_validate(current | chosen))
 
 
 @users.command("token")
@@ -143,15 +143,15 @@ async def make_token(
     expires: Annotated[str | None, Option(metavar="TIME", help="When it ends: 12h, 30d, 2w.")] = None,
 ) -> None:
     """Make a token for programs, and print it once."""
-    given = [scope.strip() for scope in scopes.split(",") if scope.strip()]
-    if unknown := set(given) - set(SCOPES):
+    chosen = [scope.strip() for scope in scopes.split(",") if scope.strip()]
+    if unknown := set(chosen) - set(SCOPES):
         raise UsageError(f"There is no scope {', '.join(sorted(unknown))}; there are {', '.join(SCOPES)}.")
     try:
         expires_in = duration_of(expires) if expires else None
     except ValueError as exc:
         raise UsageError(f"{expires!r} is no time: {exc}.") from None
     async with _opened() as (accounts, _):
-        show(await accounts.make_token(name, scopes=cast("list[Scope]", given), label=label, expires_in=expires_in))
+        show(await accounts.make_token(name, scopes=cast("list[Scope]", chosen), label=label, expires_in=expires_in))
     tell("Keep it: it is shown this once.")
 
 
@@ -172,7 +172,7 @@ async def show_log(
     """Show who did what on the server, the newest last."""
     async with _opened() as (accounts, _):
         names = {user.id: user.name for user in await accounts.all()} | {"": "-"}
-        entries = await accounts.audit.entries(limit=limit)
+        entries = await accounts.action_log.entries(limit=limit)
     if as_json:
         show_json(entries=[entry.to_json() for entry in entries])
         return
@@ -183,11 +183,11 @@ async def show_log(
         show(line.rstrip())
 
 
-def _limits(given: Mapping[str, Any]) -> dict[str, float | None]:
+def _limits(chosen: Mapping[str, Any]) -> dict[str, float | None]:
     """Return the limits among what was given; -1, which stands for none, is None."""
     from deep_research.service.accounts import Limits
 
-    limits = {limit: given[limit] for limit in Limits.model_fields}
+    limits = {limit: chosen[limit] for limit in Limits.model_fields}
     return {limit: None if value == -1 else value for limit, value in limits.items() if value is not None}
 
 
@@ -209,7 +209,7 @@ async def _opened() -> "AsyncIterator[tuple[Accounts, Settings]]":
 
     settings = load_settings()
     database = open_server_database(settings)
-    accounts = Accounts(database, AuditLog(database))
+    accounts = Accounts(database, ActionLog(database))
     try:
         yield accounts, settings
     finally:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # A process that ends at once each time is started again at this pace.
 _RESTART_S = 1.0
-_LOOK_S = 0.2
+_POLL_S = 0.2
 # More than a process waits for calls in flight; then it is killed.
 _MAX_STOP_S = 40.0
 
@@ -76,7 +76,7 @@ class WorkerProcesses:
     def start(self) -> None:
         """Start all, and look after them from now on."""
         self._processes = [self._new() for _ in range(self.count)]
-        self._thread = threading.Thread(target=self._look_after, name="workers", daemon=True)
+        self._thread = threading.Thread(target=self._supervise, name="workers", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -94,15 +94,15 @@ class WorkerProcesses:
                 process.kill()
                 process.wait()
 
-    def _look_after(self) -> None:
-        while not self._stopped.wait(_LOOK_S):
-            for place, process in enumerate(self._processes):
+    def _supervise(self) -> None:
+        while not self._stopped.wait(_POLL_S):
+            for index, process in enumerate(self._processes):
                 if (code := process.poll()) is None:
                     continue
                 tell(f"The worker {process.pid} ended ({code}); another one takes its place.")
                 if self._stopped.wait(_RESTART_S):
                     return
-                self._processes[place] = self._new()
+                self._processes[index] = self._new()
 
     def _new(self) -> "subprocess.Popen[bytes]":
         # Its input ends when this process does, however that happens.

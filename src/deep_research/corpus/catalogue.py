@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from deep_research.corpus.files import folder_key
-from deep_research.corpus.index import IndexPlace, IndexSession
+from deep_research.corpus.index import IndexLocation, IndexSession
 from deep_research.corpus.opening import open_index
 from deep_research.corpus.port import Skipped
 from deep_research.corpus.refresh import remarks_of
@@ -41,8 +41,8 @@ class IndexedDocument(Value):
 class Catalogue:
     """The folders of one index. Each call opens it anew."""
 
-    def __init__(self, index: IndexPlace) -> None:
-        self._place = index
+    def __init__(self, index: IndexLocation) -> None:
+        self._location = index
 
     def folders(self) -> list[IndexedFolder]:
         """Return the indexed folders by path."""
@@ -69,14 +69,14 @@ class Catalogue:
                 session.drop_folder()
             return is_known
 
-        with closing(open_index(self._place)) as index:
+        with closing(open_index(self._location)) as index:
             return index.write(drop)
 
     def _rows(self, query: str, folder: Path | None = None) -> Sequence[Row]:
-        def look(session: IndexSession) -> Sequence[Row]:
+        def lookup(session: IndexSession) -> Sequence[Row]:
             if folder is not None:
                 session.enter(folder_key(folder))
             return session.rows(query)
 
-        with closing(open_index(self._place)) as index:
-            return index.read(look)
+        with closing(open_index(self._location)) as index:
+            return index.read(lookup)

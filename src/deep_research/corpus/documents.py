@@ -91,7 +91,7 @@ def put_document(session: IndexSession, document: Prepared, *, content: str, add
     session.run("set_settled", is_settled=False)
 
 
-def settle_document(session: IndexSession, content: str) -> None:
+def choose_address(session: IndexSession, content: str) -> None:
     """Keep a document under the first address that has its content, and remove it where none is left."""
     row = session.one("document", content=content)
     first: str | None = session.required_row("first_address", content=content)["address"]
@@ -147,7 +147,7 @@ def _drop(session: IndexSession, number: int) -> None:
         session.run(query, document=number)
 
 
-class _Document(NamedTuple):
+class _ClusteredDocument(NamedTuple):
     id: int
     address: str
     published: str
@@ -162,7 +162,7 @@ class _Document(NamedTuple):
         return not self.published, self.published, -self.chars, self.address
 
 
-def settle_duplicates(session: IndexSession) -> None:
+def choose_originals(session: IndexSession) -> None:
     """Let one document of each cluster be searched, and the others not."""
     if session.required_row("folder_state")["is_settled"]:
         return
@@ -170,7 +170,7 @@ def settle_duplicates(session: IndexSession) -> None:
     for row in session.rows("duplicates"):
         if row["id"] not in bands:
             _set_duplicate(session, _document(session, row["id"]), None)
-    leaders: dict[str, list[_Document]] = {}
+    leaders: dict[str, list[_ClusteredDocument]] = {}
     for document in sorted((_document(session, number) for number in bands), key=lambda one: one.preference):
         near = {leader.id: leader for band in bands[document.id] for leader in leaders.get(band, ())}
         compared = sorted(near.values(), key=lambda one: one.preference)[:_MAX_COMPARED]
@@ -182,11 +182,11 @@ def settle_duplicates(session: IndexSession) -> None:
     session.run("set_settled", is_settled=True)
 
 
-def _document(session: IndexSession, number: int) -> _Document:
-    return _Document(**session.required_row("document_row", document=number))
+def _document(session: IndexSession, number: int) -> _ClusteredDocument:
+    return _ClusteredDocument(**session.required_row("document_row", document=number))
 
 
-def _set_duplicate(session: IndexSession, document: _Document, duplicate_of: int | None) -> None:
+def _set_duplicate(session: IndexSession, document: _ClusteredDocument, duplicate_of: int | None) -> None:
     if duplicate_of == document.duplicate_of:
         return
     session.run("set_duplicate", document=document.id, duplicate_of=duplicate_of)
@@ -194,7 +194,7 @@ def _set_duplicate(session: IndexSession, document: _Document, duplicate_of: int
         set_searchable(session, document.id, document.title_terms, duplicate_of is None)
 
 
-def _are_duplicates(session: IndexSession, one: _Document, other: _Document) -> bool:
+def _are_duplicates(session: IndexSession, one: _ClusteredDocument, other: _ClusteredDocument) -> bool:
     if one.duplicate_of == other.id:
         return True
     # What bears a title of its own is what that title says, even where the text is that of another.

@@ -36,7 +36,7 @@ _INTERCHANGEABLE = frozenset("的地得")
 # Of documents that share .9 of their triples 99 % share a band, of those that share half 3 %.
 _BANDS, _ROWS = 8, 8
 _BINS = _BANDS * _ROWS
-# Shorter texts are told apart by every word.
+# Shorter texts are distinguished by every word.
 _MIN_TERMS, _MIN_TERM_CHARS = 40, 6
 _PAGE_LINE = re.compile(r"(?m)^[ \t]*+(?:(?:page|第)[ \t]*+)?\d{1,4}[ \t]*+(?:(?:of|/)[ \t]*+\d{1,4}|页)?[ \t]*+$")
 _FIGURE = re.compile(r"\d+(?:[.,:/-]\d+)*|[〇零一二两三四五六七八九十百千万亿]{2,}")
@@ -59,9 +59,9 @@ def bands_of(text: str, passages: list[str]) -> list[int]:
             if len(term) < _MIN_TERM_CHARS and term.isascii():
                 continue
             value = zlib.crc32(" ".join(terms[at : at + 3]).encode("utf-8", "surrogatepass"))
-            place, value = value % _BINS, value // _BINS
-            if not 0 <= least[place] <= value:
-                least[place] = value
+            bin_number, value = value % _BINS, value // _BINS
+            if not 0 <= least[bin_number] <= value:
+                least[bin_number] = value
     if count < _MIN_TERMS:
         return []
     figures = " ".join(sorted({*_FIGURE.findall(without_page_lines(text))}))
@@ -108,9 +108,9 @@ def _line_differences(
         *blocks, end = SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks()
         is_last = at + len(left) == len(one) and other_at + len(right) == len(other)
         # What stands near the end of a stretch may belong to what follows it, and is matched again with that.
-        settled = [block for block in blocks if max(block.a, block.b) <= _MATCHED_LINES // 2] or blocks[:1]
+        certain = [block for block in blocks if max(block.a, block.b) <= _MATCHED_LINES // 2] or blocks[:1]
         done = other_done = 0
-        for block in (*blocks, end) if is_last else settled or (end,):
+        for block in (*blocks, end) if is_last else certain or (end,):
             if block.a > done or block.b > other_done:
                 yield left[done : block.a], right[other_done : block.b]
             done, other_done = block.a + block.size, block.b + block.size

@@ -12,10 +12,10 @@ from typing import TypeVar
 from deep_research.corpus.address import address_of
 from deep_research.corpus.documents import text_of
 from deep_research.corpus.files import folder_key
-from deep_research.corpus.index import IndexPlace, IndexSession
+from deep_research.corpus.index import IndexLocation, IndexSession
 from deep_research.corpus.opening import open_index
 from deep_research.corpus.port import Listed, OnProgress, PassageHit, Survey
-from deep_research.corpus.rank import MAX_LOOKED_AT, rank
+from deep_research.corpus.rank import MAX_SCANNED, rank
 from deep_research.corpus.refresh import refresh
 from deep_research.corpus.stored import files_in
 from deep_research.errors import SourceError
@@ -31,17 +31,17 @@ _SHOWN = ("address", "start", "end", *_ABOUT)
 class FolderCorpus:
     """The documents below a folder; the index can be deleted at any time and be shared by many folders.
 
-    Common terms do not help to find passages once the rarer ones have led to `max_looked_at` of them; they still count
+    Common terms do not help to find passages once the rarer ones have led to `max_scanned` of them; they still count
     in the score of what is found.
     """
 
-    def __init__(self, folder: Path, *, index: IndexPlace, max_looked_at: int = MAX_LOOKED_AT) -> None:
+    def __init__(self, folder: Path, *, index: IndexLocation, max_scanned: int = MAX_SCANNED) -> None:
         self.folder = folder
-        self._max_looked_at = max_looked_at
+        self._max_scanned = max_scanned
         # One connection for all searches, and SQLite wants it to stay in one thread.
-        self._place = index
+        self._location = index
         self._index = open_index(index)
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="corpus")
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="corpus")
         self._is_closed = False
 
     async def refresh(self, on_progress: OnProgress | None = None) -> Survey:
@@ -54,8 +54,8 @@ class FolderCorpus:
                 loop.call_soon_threadsafe(on_progress, done, total, address)
 
         def work() -> Survey:
-            with closing(open_index(self._place)) as index:
-                files = files_in(self.folder, self._place)
+            with closing(open_index(self._location)) as index:
+                files = files_in(self.folder, self._location)
                 return refresh(folder_key(self.folder), files, index, tell, stopped.is_set)
 
         try:
@@ -66,7 +66,7 @@ class FolderCorpus:
 
     async def search(self, query: str, *, limit: int) -> list[PassageHit]:
         """Return the passages that answer the query, best first, those of a second hop among them."""
-        return await self._read(lambda session: _search(session, query, limit, self._max_looked_at))
+        return await self._read(lambda session: _search(session, query, limit, self._max_scanned))
 
     async def contents(self) -> list[Listed]:
         return await self._read(
@@ -89,26 +89,26 @@ class FolderCorpus:
         """Let go of the index and its thread."""
         if not self._is_closed:
             self._is_closed = True
-            self._worker.submit(self._index.close)
-            await asyncio.to_thread(self._worker.shutdown)
+            self._thread.submit(self._index.close)
+            await asyncio.to_thread(self._thread.shutdown)
 
     async def _read(self, work: Callable[[IndexSession], T]) -> T:
-        def look(session: IndexSession) -> T:
+        def lookup(session: IndexSession) -> T:
             if not session.enter(folder_key(self.folder)):
                 raise SourceError(f"The folder {address_of(str(self.folder))} is not indexed: refresh it first.")
             return work(session)
 
-        return await asyncio.get_running_loop().run_in_executor(self._worker, self._index.read, look)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._index.read, lookup)
 
 
-def _search(session: IndexSession, query: str, limit: int, max_looked_at: int) -> list[PassageHit]:
+def _search(session: IndexSession, query: str, limit: int, max_scanned: int) -> list[PassageHit]:
     return [
         PassageHit(
             **{name: getattr(passage, name) for name in _SHOWN},
             text=text_of(session, passage.document, passage.start, passage.end),
             score=score,
         )
-        for passage, score in rank(session, query, limit, max_looked_at)
+        for passage, score in rank(session, query, limit, max_scanned)
     ]
 
 

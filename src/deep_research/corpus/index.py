@@ -104,7 +104,7 @@ class IndexSession(ABC):
         """Return the best passages first, equal ones by number."""
 
     def _own(self, values: Mapping[str, Column]) -> dict[str, Column]:
-        return {"folder": self.folder, "maker": maker(), **values}
+        return {"folder": self.folder, "maker": index_version(), **values}
 
 
 class Index:
@@ -125,7 +125,7 @@ class Index:
         """
         return self._database.write(lambda session: work(self._session(session, folder)))
 
-    def claim(self, folder: int) -> bool:  # noqa: ARG002 - where hosts share an index, it is not for all of them
+    def acquire(self, folder: int) -> bool:  # noqa: ARG002 - where hosts share an index, it is not for all of them
         """Return whether this index may refresh a folder now: not while another host does.
 
         Processes of one machine refresh beside each other, each file in its own transaction.
@@ -141,7 +141,7 @@ class Index:
 
 
 # The file of an index, or what opens the database of one.
-IndexPlace = Path | Callable[[], Database]
+IndexLocation = Path | Callable[[], Database]
 
 
 def storable(text: str) -> str:
@@ -150,7 +150,7 @@ def storable(text: str) -> str:
 
 
 @cache
-def maker() -> str:
+def index_version() -> str:
     """Return what makes an index, by its versions: offsets and terms of another version must not be mixed in."""
     own = (f"index/{INDEX_VERSION}", f"analyzer/{ANALYZER_VERSION}")
     return " ".join((*own, *all_extractors(), *(f"{name}/{package_version(name)}" for name in _PACKAGES)))

@@ -42,7 +42,7 @@ class JoinedCorpus:
         one, two = [await corpus.search(query, limit=limit) for corpus in self._both]
         found: list[PassageHit] = []
         for hits in (one, _prefixed(two)):
-            share = max((_held(hit, weights) for hit in hits[:_WEIGHED]), default=0.0)
+            share = max((_covered_share(hit, weights) for hit in hits[:_WEIGHED]), default=0.0)
             found += [hit.replace(score=hit.score * share) for hit in hits]
         return sorted(found, key=lambda hit: (-hit.score, hit.address, hit.start))[:limit]
 
@@ -71,7 +71,7 @@ def _prefixed(found: Collection[Addressed]) -> list[Addressed]:
     return [one.replace(address=f"{SHARED}{one.address}") for one in found]
 
 
-def _held(hit: PassageHit, weights: dict[str, float]) -> float:
-    held = {*content_terms(f"{hit.title} {hit.text}")}
+def _covered_share(hit: PassageHit, weights: dict[str, float]) -> float:
+    terms = {*content_terms(f"{hit.title} {hit.text}")}
     whole = sum(weights.values())
-    return sum(weight for term, weight in weights.items() if term in held) / whole if whole else 1.0
+    return sum(weight for term, weight in weights.items() if term in terms) / whole if whole else 1.0

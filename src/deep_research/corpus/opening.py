@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from deep_research.corpus.index import Index, IndexPlace
+from deep_research.corpus.index import Index, IndexLocation
 from deep_research.corpus.postgres_index import PostgresIndex
 from deep_research.corpus.sqlite_index import IndexFile, SqliteIndexSession
 
 
-def open_index(place: IndexPlace) -> Index:
+def open_index(location: IndexLocation) -> Index:
     """Return an index by its place."""
-    if isinstance(place, Path):
-        return Index(IndexFile(place), SqliteIndexSession)
-    return PostgresIndex(place())
+    if isinstance(location, Path):
+        return Index(IndexFile(location), SqliteIndexSession)
+    return PostgresIndex(location())

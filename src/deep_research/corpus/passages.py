@@ -25,7 +25,7 @@ _SPACES = re.compile(r"\s*")
 _LAST_SPACE = re.compile(r"\s(?=\S*\Z)")
 
 
-class _Unit(NamedTuple):
+class _PassageUnit(NamedTuple):
     """A sentence, a heading or a table row, and what stands before it."""
 
     start: int
@@ -39,45 +39,45 @@ class _Unit(NamedTuple):
 def cut_passages(text: str) -> list[TextSpan]:
     """Return the passages of a text in order; together they hold every sentence."""
     passages: list[TextSpan] = []
-    held: list[_Unit] = []
+    units: list[_PassageUnit] = []
     for unit in _units(text):
-        if held and _ends_before(held, unit):
-            passages.append(TextSpan(held[0].start, held[-1].end))
-            held = _shared(held, unit)
-        held.append(unit)
-    if held:
-        passages.append(TextSpan(held[0].start, held[-1].end))
+        if units and _ends_before(units, unit):
+            passages.append(TextSpan(units[0].start, units[-1].end))
+            units = _shared(units, unit)
+        units.append(unit)
+    if units:
+        passages.append(TextSpan(units[0].start, units[-1].end))
     return passages
 
 
-def _ends_before(held: list[_Unit], unit: _Unit) -> bool:
-    words = sum(part.words for part in held)
+def _ends_before(units: list[_PassageUnit], unit: _PassageUnit) -> bool:
+    words = sum(part.words for part in units)
     if unit.is_heading:
         # Headings in a row belong to what follows them all, as long as there is room.
-        return not held[-1].is_heading or words + unit.words > _MAX_WORDS
-    if held[-1].is_heading:
+        return not units[-1].is_heading or words + unit.words > _MAX_WORDS
+    if units[-1].is_heading:
         return False
-    sentences = sum(not (part.is_heading or part.is_row) for part in held)
+    sentences = sum(not (part.is_heading or part.is_row) for part in units)
     if words + unit.words > _MAX_WORDS or sentences + (not unit.is_row) > _MAX_SENTENCES:
         return True
     return unit.after_blank and (sentences >= _FULL_SENTENCES or words >= _FULL_WORDS)
 
 
-def _shared(held: list[_Unit], unit: _Unit) -> list[_Unit]:
+def _shared(units: list[_PassageUnit], unit: _PassageUnit) -> list[_PassageUnit]:
     """Return what the next passage repeats: the last sentence, unless a heading begins or it would fill the passage.
 
     A table row is not repeated: it does not lead on to the next, and would be found twice.
     """
-    last = held[-1]
+    last = units[-1]
     repeats = (
         not (unit.is_heading or last.is_row)
-        and len(held) > 1
+        and len(units) > 1
         and last.words <= min(_MAX_SHARED_WORDS, _MAX_WORDS - unit.words)
     )
     return [last] if repeats else []
 
 
-def _units(text: str) -> Iterator[_Unit]:
+def _units(text: str) -> Iterator[_PassageUnit]:
     before = 0
     for sentence in split_sentences(text):
         gap = text[before : sentence.start]
@@ -85,7 +85,7 @@ def _units(text: str) -> Iterator[_Unit]:
         is_row = text[sentence.start] == "|"
         after_blank = bool(_BLANK_LINE.search(gap))
         for start, end in _pieces(text, sentence):
-            yield _Unit(start, end, _words(text[start:end]), is_heading, is_row, after_blank)
+            yield _PassageUnit(start, end, _words(text[start:end]), is_heading, is_row, after_blank)
             after_blank = False
         before = sentence.end
 

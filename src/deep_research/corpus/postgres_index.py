@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 # Those of FTS5, so that both kinds of an index rank alike.
 _TITLE_WEIGHT, _MIN_IDF = 3, 1e-6
-# PostgreSQL takes 2,046 bytes for a lexeme; what is longer is no word, and is told apart by its digest.
+# PostgreSQL takes 2,046 bytes for a lexeme; what is longer is no word, and is identified by its digest.
 _MAX_TERM_CHARS = 200
 # A host that has not finished a file for so long may be gone: another one refreshes the folder beside it, which costs
 # time and does no harm.
@@ -35,12 +35,12 @@ class PostgresIndexSession(IndexSession):
 
     def put_terms(self, passages: Sequence[PassageTerms], title: Sequence[str]) -> None:
         weights = {_key(term): _TITLE_WEIGHT * count for term, count in Counter(title).items()}
-        held: Counter[str] = Counter()
+        counted: Counter[str] = Counter()
         rows: list[Mapping[str, Column]] = []
         for number, body in passages:
             counts = Counter(map(_key, body))
             counts.update(weights)
-            held.update(counts.keys())
+            counted.update(counts.keys())
             rows.append(
                 {
                     "id": number,
@@ -50,14 +50,14 @@ class PostgresIndexSession(IndexSession):
                 }
             )
         self.many("put_terms", rows)
-        self.run("change_vocabulary", counts=json.dumps(held))
+        self.run("change_vocabulary", counts=json.dumps(counted))
 
     def drop_terms(self, passages: Sequence[PassageTerms], title: Sequence[str]) -> None:
-        held: Counter[str] = Counter()
+        counted: Counter[str] = Counter()
         for _, body in passages:
-            held.subtract({_key(term) for term in (*body, *title)})
+            counted.subtract({_key(term) for term in (*body, *title)})
         self.many("drop_terms", [{"id": number} for number, _ in passages])
-        counts = json.dumps(held)
+        counts = json.dumps(counted)
         self.run("change_vocabulary", counts=counts)
         self.run("drop_unused_terms", counts=counts)
 
@@ -82,8 +82,8 @@ class PostgresIndexSession(IndexSession):
 
     def _own(self, values: Mapping[str, Column]) -> dict[str, Column]:
         # PostgreSQL keeps no NUL in a text.
-        given = {name: value.replace("\0", "") if isinstance(value, str) else value for name, value in values.items()}
-        return super()._own(given)
+        safe = {name: value.replace("\0", "") if isinstance(value, str) else value for name, value in values.items()}
+        return super()._own(safe)
 
     def _lexeme(self, key: str) -> str:
         """Return a term as it is written in a vector and in a query; no term holds a quote."""
@@ -107,7 +107,7 @@ class PostgresIndex(Index):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database, PostgresIndexSession)
-        self._claimed: dict[str, Column] = {"owner": uuid4().hex, "lease_s": _LEASE_S}
+        self._lease: dict[str, Column] = {"owner": uuid4().hex, "lease_s": _LEASE_S}
 
     def write(self, work: Callable[[IndexSession], T], folder: int = 0) -> T:
         def do(session: IndexSession) -> T:
@@ -116,17 +116,17 @@ class PostgresIndex(Index):
             result = work(session)
             if folder:
                 # A sign of life, for as long as this host refreshes the folder.
-                session.run("claim_folder", **self._claimed)
+                session.run("claim_folder", **self._lease)
             return result
 
         return super().write(do, folder)
 
-    def claim(self, folder: int) -> bool:
-        return bool(self._database.write(lambda session: session.run("claim_folder", folder=folder, **self._claimed)))
+    def acquire(self, folder: int) -> bool:
+        return bool(self._database.write(lambda session: session.run("claim_folder", folder=folder, **self._lease)))
 
     def release(self, folder: int) -> None:
         def let_go(session: IndexSession) -> None:
-            session.run("release_folder", **self._claimed)
+            session.run("release_folder", **self._lease)
             session.run("drop_outdated")
             session.run("sort_in_new_terms")
 

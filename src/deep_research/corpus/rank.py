@@ -31,7 +31,7 @@ _CLAUSE_END = re.compile(
 )
 
 
-class Question(NamedTuple):
+class RankingQuery(NamedTuple):
     """Terms and phrases ("two terms") in their order, each once; no clauses where the question is a single one."""
 
     terms: tuple[str, ...]
@@ -39,34 +39,34 @@ class Question(NamedTuple):
     clauses: tuple[frozenset[str], ...] = ()
 
 
-def parse_question(query: str) -> Question:
-    """Take a query apart; one of stop words only is taken as it is."""
+def parse_question(query: str) -> RankingQuery:
+    """Parse a query; one of stop words only is taken as it is."""
     query = query[:_MAX_QUERY_CHARS]
-    clauses = [_looked_for(clause) for clause in _clauses(query)[:_MAX_CLAUSES]]
-    held = tuple(frozenset((*clause.terms, *clause.phrases)) for clause in clauses)
-    return _looked_for(query)._replace(clauses=held if len(held) > 1 else ())
+    clauses = [_ranking_query(clause) for clause in _clauses(query)[:_MAX_CLAUSES]]
+    clause_terms = tuple(frozenset((*clause.terms, *clause.phrases)) for clause in clauses)
+    return _ranking_query(query)._replace(clauses=clause_terms if len(clause_terms) > 1 else ())
 
 
-def _looked_for(text: str) -> Question:
+def _ranking_query(text: str) -> RankingQuery:
     in_order, content = analyze(text), set(content_terms(text))
     if not content:
-        return Question(tuple(dict.fromkeys(in_order))[:_MAX_QUESTION_TERMS])
+        return RankingQuery(tuple(dict.fromkeys(in_order))[:_MAX_QUESTION_TERMS])
     terms = tuple(term for term in dict.fromkeys(in_order) if term in content)[:_MAX_QUESTION_TERMS]
     phrases = [f"{one} {two}" for one, two in pairwise(in_order) if one in content and two in content]
-    return Question(terms, tuple(dict.fromkeys(phrases))[:_MAX_QUESTION_TERMS])
+    return RankingQuery(terms, tuple(dict.fromkeys(phrases))[:_MAX_QUESTION_TERMS])
 
 
 def _clauses(query: str) -> list[str]:
     clauses: list[str] = []
-    held, terms = "", set[str]()
+    clause_terms, terms = "", set[str]()
     for piece in _CLAUSE_END.split(query):
-        held = f"{held} {piece}"
+        clause_terms = f"{clause_terms} {piece}"
         terms.update(content_terms(piece))
         if len(terms) >= _MIN_CLAUSE_TERMS:
-            clauses.append(held)
-            held, terms = "", set()
+            clauses.append(clause_terms)
+            clause_terms, terms = "", set()
     if clauses and terms:
-        clauses[-1] += held
+        clauses[-1] += clause_terms
     return clauses
 
 
@@ -75,7 +75,7 @@ _PHRASE_WEIGHT = 0.3
 # Terms are looked for rarest first until so many passages hold them: at 100,000 passages of natural word frequencies
 # 40,000 cost .004 at most (all gold in the top 10; nDCG .001), 20,000 cost .008, and all terms take a fifth more time,
 # at worst twice as much.
-MAX_LOOKED_AT = 40_000
+MAX_SCANNED = 40_000
 _FEW_TERMS, _PAIRED_TERMS = 3, 4
 # Of these the rarest are weighed.
 _MAX_TERMS = 48
@@ -97,19 +97,19 @@ class PassageCandidate(NamedTuple):
     start: int
     end: int
     terms: str
-    worth: dict[str, float]
+    weight: dict[str, float]
 
 
-class Pool:
+class CandidatePool:
     """The candidates found so far for one question, by number."""
 
-    def __init__(self, session: IndexSession, question: Question, max_looked_at: int) -> None:
+    def __init__(self, session: IndexSession, question: RankingQuery, max_scanned: int) -> None:
         self.session = session
-        self._max_looked_at = max_looked_at
+        self._max_scanned = max_scanned
         state = session.required_row("folder_state")
         self._passages: int = state["passages"]
         self._average_terms = state["terms"] / max(1, self._passages)
-        counted_to = max(MAX_LOOKED_AT, self._passages // _COMMON_SHARE)
+        counted_to = max(MAX_SCANNED, self._passages // _COMMON_SHARE)
         counted = sorted((count, term) for term, count in session.counts(question.terms, counted_to).items())
         self._counts = {term: count for count, term in counted if count}
         self._rarity = self._rarities(question)
@@ -145,15 +145,15 @@ class Pool:
         text = f" {body}  |  {title}  |  {title}  |  {title} "
         length = body.count("  ") + title.count("  ") + 2
         norm = _K1 * (1 - _B + _B * length / self._average_terms)
-        worth = {
+        weight = {
             key: rarity * count * (_K1 + 1) / (count + norm)
             for key, (spelled, rarity) in self._rarity.items()
             if (count := text.count(spelled))
         }
         own = {name: row[name] for name in PassageCandidate._fields[:-2]}
-        return PassageCandidate(**own, terms=f" {body} ", worth=worth)
+        return PassageCandidate(**own, terms=f" {body} ", weight=weight)
 
-    def _rarities(self, question: Question) -> Mapping[str, tuple[str, float]]:
+    def _rarities(self, question: RankingQuery) -> Mapping[str, tuple[str, float]]:
         """Return the terms and phrases that are worth something: how they are spelled in a text, and their idf."""
         rare = list(self._counts.items())[:_MAX_TERMS]
         idf = {term: math.log(1 + (self._passages - count + 0.5) / (count + 0.5)) for term, count in rare}
@@ -172,7 +172,7 @@ class Pool:
         spent = 0
         for term, count in list(self._counts.items())[:_MAX_TERMS]:
             spent += count
-            if spent > self._max_looked_at:
+            if spent > self._max_scanned:
                 break
             rare.append(term)
         common = tuple(self._counts)[len(rare) : len(rare) + _PAIRED_TERMS]
@@ -182,7 +182,7 @@ class Pool:
 
 _CLAUSE_SHARE = 0.33
 # How many passages of the first hop are followed, and how many stay in front whatever the second hop finds.
-_FOLLOWED, _KEPT = 5, 5
+_FOLLOWED, _MAX_FIRST = 5, 5
 _COVERED_WEIGHT, _NAME_WEIGHT, _LINK_BONUS, _FIRST_HOP_SHARE = 0.4, 0.5, 0.5, 0.8
 _CANDIDATES, _NAMED_CANDIDATES = 150, 30
 # Names are capitalised, or in Chinese quoted or those of institutions; the rarest lead furthest, a common one nowhere.
@@ -203,19 +203,19 @@ class RankedPassage(NamedTuple):
     score: float
 
 
-def rank(session: IndexSession, query: str, limit: int, max_looked_at: int = MAX_LOOKED_AT) -> list[RankedPassage]:
+def rank(session: IndexSession, query: str, limit: int, max_scanned: int = MAX_SCANNED) -> list[RankedPassage]:
     """Return the best passages first; equal scores by address and place."""
     question = parse_question(query)
-    pool = Pool(session, question, max_looked_at)
+    pool = CandidatePool(session, question, max_scanned)
     if wanted := pool.rarer_terms():
         pool.find(wanted, max(_CANDIDATES, limit))
     first = _first_hop(pool.candidates, question.clauses)
     ranked = _in_order(pool, first)
-    kept = ranked[:_KEPT]
-    if limit <= len(kept) or not kept:
-        return kept[: max(0, limit)]
+    leading = ranked[:_MAX_FIRST]
+    if limit <= len(leading) or not leading:
+        return leading[: max(0, limit)]
     second = _second_hop(pool, ranked[:_FOLLOWED], frozenset(question.terms))
-    in_front = {one.passage.id for one in kept}
+    in_front = {one.passage.id for one in leading}
     rest = _in_order(
         pool,
         {
@@ -223,20 +223,22 @@ def rank(session: IndexSession, query: str, limit: int, max_looked_at: int = MAX
             for number in pool.candidates
             if number not in in_front
         },
-    )[: limit - len(kept)]
-    scale = kept[-1].score / rest[0].score if rest and rest[0].score else 1.0
-    return kept + [RankedPassage(passage, score * scale) for passage, score in rest]
+    )[: limit - len(leading)]
+    scale = leading[-1].score / rest[0].score if rest and rest[0].score else 1.0
+    return leading + [RankedPassage(passage, score * scale) for passage, score in rest]
 
 
-def _in_order(pool: Pool, scores: Mapping[int, float]) -> list[RankedPassage]:
+def _in_order(pool: CandidatePool, scores: Mapping[int, float]) -> list[RankedPassage]:
     ranked = [RankedPassage(pool.candidates[number], score) for number, score in scores.items()]
     return sorted(ranked, key=lambda one: (-one.score, one.passage.address, one.passage.start))
 
 
 def _first_hop(candidates: Mapping[int, PassageCandidate], clauses: Iterable[frozenset[str]]) -> dict[int, float]:
-    whole = _shares({number: sum(one.worth.values()) for number, one in candidates.items()})
+    whole = _shares({number: sum(one.weight.values()) for number, one in candidates.items()})
     parts = [
-        _shares({n: sum(worth for key, worth in one.worth.items() if key in clause) for n, one in candidates.items()})
+        _shares(
+            {n: sum(weight for key, weight in one.weight.items() if key in clause) for n, one in candidates.items()}
+        )
         for clause in clauses
     ]
     if not parts:
@@ -245,7 +247,7 @@ def _first_hop(candidates: Mapping[int, PassageCandidate], clauses: Iterable[fro
     return _shares({n: (1 - _CLAUSE_SHARE) * whole[n] + _CLAUSE_SHARE * best_part[n] for n in candidates})
 
 
-def _second_hop(pool: Pool, followed: list[RankedPassage], asked: frozenset[str]) -> dict[int, float]:
+def _second_hop(pool: CandidatePool, followed: list[RankedPassage], asked: frozenset[str]) -> dict[int, float]:
     best: dict[int, float] = {}
     for here, trust in followed:
         linked = _linked(pool, here)
@@ -255,7 +257,7 @@ def _second_hop(pool: Pool, followed: list[RankedPassage], asked: frozenset[str]
         by_name = pool.find(WantedTerms(names), _NAMED_CANDIDATES) if names else {}
         scores = _shares(
             {
-                number: _uncovered_worth(one, here) + _NAME_WEIGHT * by_name.get(number, 0.0)
+                number: _uncovered_weight(one, here) + _NAME_WEIGHT * by_name.get(number, 0.0)
                 for number, one in pool.candidates.items()
                 if number != here.id
             }
@@ -267,21 +269,23 @@ def _second_hop(pool: Pool, followed: list[RankedPassage], asked: frozenset[str]
     return best
 
 
-def _best_of_each(pool: Pool, scores: Mapping[int, float], documents: Collection[int]) -> list[int]:
+def _best_of_each(pool: CandidatePool, scores: Mapping[int, float], documents: Collection[int]) -> list[int]:
     """Return the best passage of each document."""
     within = {n: score for n, score in scores.items() if pool.candidates[n].document in documents}
     best = {one.passage.document: one.passage.id for one in reversed(_in_order(pool, within))}
     return list(best.values())
 
 
-def _uncovered_worth(one: PassageCandidate, here: PassageCandidate) -> float:
+def _uncovered_weight(one: PassageCandidate, here: PassageCandidate) -> float:
     """Return what a passage is worth for the question's terms, less for those that the followed passage holds."""
     return sum(
-        worth * (_COVERED_WEIGHT if term in here.worth else 1.0) for term, worth in one.worth.items() if " " not in term
+        weight * (_COVERED_WEIGHT if term in here.weight else 1.0)
+        for term, weight in one.weight.items()
+        if " " not in term
     )
 
 
-def _names(pool: Pool, here: PassageCandidate, titles: set[str], asked: frozenset[str]) -> tuple[str, ...]:
+def _names(pool: CandidatePool, here: PassageCandidate, titles: set[str], asked: frozenset[str]) -> tuple[str, ...]:
     """Return the terms of a passage that lead on: of the titles it gives and of what else looks like a name in it."""
     text = f"{here.title}\n{text_of(pool.session, here.document, here.start, here.end)}"
     spans = "\n".join(match[0] for match in islice(_NAME.finditer(text), _MAX_SPANS))
@@ -291,7 +295,7 @@ def _names(pool: Pool, here: PassageCandidate, titles: set[str], asked: frozense
     return tuple(term for _, term in leading[:_MAX_NAMES])
 
 
-def _linked(pool: Pool, here: PassageCandidate) -> dict[int, str]:
+def _linked(pool: CandidatePool, here: PassageCandidate) -> dict[int, str]:
     """Return the other documents whose title a passage names, with the terms of the title."""
     terms = here.terms.split()
     keys = {"  ".join(terms[at : at + many]) for many in range(1, MAX_NAME_TERMS + 1) for at in range(len(terms))}

@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from deep_research.corpus.documents import Prepared, prepare, put_document, settle_document, settle_duplicates
+from deep_research.corpus.documents import Prepared, choose_address, choose_originals, prepare, put_document
 from deep_research.corpus.index import Index, IndexSession
 from deep_research.corpus.port import OnProgress, Remark, Skipped, Survey
-from deep_research.corpus.scan import Entry, Scan
+from deep_research.corpus.scan import Scan, ScannedFile
 from deep_research.corpus.stored import Files
 from deep_research.database.port import Row
 from deep_research.database.queries import load_queries
@@ -45,7 +45,7 @@ def refresh(key: str, files: Files, index: Index, on_progress: OnProgress, is_st
     """Read what is new or changed, forget what is gone, and report; stop early between two files where `is_stopped`."""
     folder = index.write(lambda session: session.folder if session.enter(key) else session.add_folder(key))
     # Another host may be refreshing the folder.
-    while not index.claim(folder) and not is_stopped():
+    while not index.acquire(folder) and not is_stopped():
         time.sleep(_PAUSE_S)
     try:
         with closing(_Notes()) as notes:
@@ -84,14 +84,14 @@ class _Refresh:
         for done, row in enumerate(self._notes.run("changed_files"), taken - changed):
             if is_stopped():
                 break
-            entry = Entry(*row)
+            entry = ScannedFile(*row)
             on_progress(done, taken, entry.address)
-            while not self._put(entry.address, *self._look(entry)):
+            while not self._put(entry.address, *self._inspect(entry)):
                 pass
         else:
             # After the new files, so that one that was only renamed is not read again.
             removed = sum(self._forget(row["address"]) for row in self._notes.run("gone_files"))
-            self._index.write(_settle, self._folder)
+            self._index.write(_finish_refresh, self._folder)
         on_progress(taken, taken, "")
         return self._index.read(lambda session: self._survey(session, met, removed), self._folder)
 
@@ -114,13 +114,13 @@ class _Refresh:
             row = session.one("file", address=address)
             if row is not None:
                 session.run("drop_file", address=address)
-                settle_document(session, row["content"])
+                choose_address(session, row["content"])
             return row is not None
 
         self._files.forget(address)
         return self._index.write(drop, self._folder)
 
-    def _look(self, entry: Entry) -> tuple[FileRow, Prepared | None]:
+    def _inspect(self, entry: ScannedFile) -> tuple[FileRow, Prepared | None]:
         """Return what a file is now, and its document if that must be put into the index."""
         address = entry.address
         try:
@@ -130,7 +130,7 @@ class _Refresh:
             return FileRow(entry.size, -1, "", str(exc)), None
         content = snapshot_id(raw)[:_CONTENT_DIGITS] + PurePosixPath(address).suffix.lower()
         row = FileRow(read_as.size, read_as.mtime_ns, content)
-        before, is_held = self._index.read(
+        before, is_stored = self._index.read(
             lambda session: (
                 session.one("file", address=address),
                 session.one("document", content=content) is not None,
@@ -139,7 +139,7 @@ class _Refresh:
         )
         if before is not None and before["content"] == content and before["reason"]:
             return row._replace(reason=before["reason"]), None
-        if is_held:
+        if is_stored:
             return row, None
         self._read_now += 1
         try:
@@ -151,15 +151,15 @@ class _Refresh:
         """Store what a file is; say no where another process has just dropped the document it needs."""
 
         def put(session: IndexSession) -> bool:
-            is_held = session.one("document", content=row.content) is not None
-            if not (row.reason or document or is_held):
+            is_stored = session.one("document", content=row.content) is not None
+            if not (row.reason or document or is_stored):
                 return False
             before = session.one("file", address=address)
-            if document is not None and not is_held:
+            if document is not None and not is_stored:
                 put_document(session, document, content=row.content, address=address)
             session.run("put_file", address=address, **row._asdict())
             for content in {row.content, before["content"] if before else row.content}:
-                settle_document(session, content)
+                choose_address(session, content)
             return True
 
         return self._index.write(put, self._folder)
@@ -180,9 +180,9 @@ class _Refresh:
         )
 
 
-def _settle(session: IndexSession) -> None:
+def _finish_refresh(session: IndexSession) -> None:
     """Collapse near-duplicates, and note the time."""
-    settle_duplicates(session)
+    choose_originals(session)
     session.run("set_refreshed")
 
 

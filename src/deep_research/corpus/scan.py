@@ -21,7 +21,7 @@ _MAX_LISTED = 20
 _CONVERT = f"convert it to one of {' '.join(known_suffixes())}"
 
 
-class Entry(NamedTuple):
+class ScannedFile(NamedTuple):
     """A file that can be read by its name."""
 
     address: str
@@ -30,7 +30,7 @@ class Entry(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """What else was met in a folder at one moment, apart from the files that can be read."""
+    """What else was met in a folder at one moment, besides the files that can be read."""
 
     files: int
     skipped: list[Skipped]
@@ -79,7 +79,7 @@ def is_hidden(name: str) -> bool:
     return name.startswith((".", "~$")) or name in _NOT_DOCUMENTS
 
 
-def scan_folder(folder: Path, take: Callable[[Entry], object]) -> Scan:
+def scan_folder(folder: Path, take: Callable[[ScannedFile], object]) -> Scan:
     """Hand over each file of a folder and of those below it that can be read, in no order; none is kept in memory.
 
     Where the folder is a file, it is the only one.
@@ -88,18 +88,18 @@ def scan_folder(folder: Path, take: Callable[[Entry], object]) -> Scan:
     root, only = split(folder)
     walk = _Walk(root, take)
     if only:
-        walk.look_at(Path(only))
+        walk.add_entry(Path(only))
     else:
-        walk.look_into(Path())
+        walk.walk_folder(Path())
     # Links to folders come last: what they lead to mostly has been met under its own name.
     while walk.linked:
         walk.linked.sort()
-        walk.look_into(walk.linked.pop(0))
+        walk.walk_folder(walk.linked.pop(0))
     return Scan(walk.files, sorted([*walk.skipped, *walk.unlisted()], key=lambda one: one.address))
 
 
 class _Walk:
-    def __init__(self, root: Path, take: Callable[[Entry], object]) -> None:
+    def __init__(self, root: Path, take: Callable[[ScannedFile], object]) -> None:
         self._take = take
         self._root = root
         self._suffixes = frozenset(known_suffixes())
@@ -109,7 +109,7 @@ class _Walk:
         self.files = 0
         self.skipped: list[Skipped] = []
 
-    def look_into(self, relative: Path) -> None:
+    def walk_folder(self, relative: Path) -> None:
         """Take note of everything below one folder, given by its path in the root."""
         pending = [relative]
         while pending:
@@ -118,7 +118,7 @@ class _Walk:
             if real in self._seen:
                 continue
             self._seen.add(real)
-            pending += (at / name for name in self._names(at) if self.look_at(at / name))
+            pending += (at / name for name in self._names(at) if self.add_entry(at / name))
 
     def _names(self, at: Path) -> Iterator[str]:
         try:
@@ -127,7 +127,7 @@ class _Walk:
         except OSError as exc:
             self._skip(at, f"cannot be listed ({exc.strerror}); give yourself the right to read it")
 
-    def look_at(self, path: Path) -> bool:
+    def add_entry(self, path: Path) -> bool:
         """Return whether a path is a folder to look into; take note of anything else."""
         full = self._root / path
         try:
@@ -154,7 +154,7 @@ class _Walk:
         if not stat.S_ISREG(status.st_mode):
             self._skip(path, "is not a regular file; remove it")
         elif ending in self._suffixes:
-            self._take(Entry(address_of(str(path)), status.st_size, status.st_mtime_ns))
+            self._take(ScannedFile(address_of(str(path)), status.st_size, status.st_mtime_ns))
         else:
             self._unknown[ending] += 1
             if self._unknown[ending] <= _MAX_LISTED:

@@ -7,7 +7,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
 
-from deep_research.corpus.index import NO_LIMIT, IndexSession, PassageTerms, Scored, WantedTerms, maker, storable
+from deep_research.corpus.index import (
+    NO_LIMIT,
+    IndexSession,
+    PassageTerms,
+    Scored,
+    WantedTerms,
+    index_version,
+    storable,
+)
 from deep_research.database.port import Column, Session
 from deep_research.database.queries import load_queries
 from deep_research.database.sqlite import Fault, SqliteFile, files_of, statements_of, transaction
@@ -109,7 +117,7 @@ class IndexFile(SqliteFile):
             schema = files(_PACKAGE).joinpath("schema.sql").read_text(encoding="utf-8")
             for statement in statements_of(schema):
                 connection.execute(statement)
-            connection.execute(load_queries(_PACKAGE)["sign"], {"code": maker()})
+            connection.execute(load_queries(_PACKAGE)["sign"], {"code": index_version()})
 
     def ready_as_it_stands(self, connection: sqlite3.Connection) -> sqlite3.Connection:
         """Return the same: an index that cannot be written is of use only if this version made it."""
@@ -120,8 +128,8 @@ class IndexFile(SqliteFile):
             )
         return connection
 
-    def make_room(self) -> bool:
-        """Make room for a new index; what stood there may be something of the user's, so it is kept."""
+    def free_space(self) -> bool:
+        """Free the space for a new index; what stood there may be something of the user's, so it is kept."""
         database, *rest = files_of(self.path)
         with suppress(FileNotFoundError):
             database.replace(database.with_name(f"{database.name}.damaged"))
@@ -142,4 +150,4 @@ def _is_ours(connection: sqlite3.Connection) -> bool:
         if exc.sqlite_errorcode != sqlite3.SQLITE_ERROR:
             raise
         return False
-    return row is not None and row["code"] == maker()
+    return row is not None and row["code"] == index_version()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from deep_research.corpus.address import path_of
 from deep_research.corpus.files import folder_key, locate, read_bytes
-from deep_research.corpus.index import IndexPlace, storable
-from deep_research.corpus.scan import Entry, Scan, check_documents, scan_folder, split
+from deep_research.corpus.index import IndexLocation, storable
+from deep_research.corpus.scan import Scan, ScannedFile, check_documents, scan_folder, split
 from deep_research.database.port import Column, Database, Row
 from deep_research.errors import InputError, SourceGone
 from deep_research.request import is_collection
@@ -25,14 +25,14 @@ class FolderFiles:
         """Raise `InputError` where there are none to be had."""
         check_documents(self._folder)
 
-    def scan(self, take: Callable[[Entry], object]) -> Scan:
+    def scan(self, take: Callable[[ScannedFile], object]) -> Scan:
         """Hand over each file that can be read, in no order."""
         return scan_folder(self._folder, take)
 
-    def read(self, address: str) -> tuple[bytes, Entry]:
+    def read(self, address: str) -> tuple[bytes, ScannedFile]:
         """Return a file that a scan met and its state; raise `SourceError` where it cannot be had."""
         raw, status = read_bytes(self._root / path_of(address), address)
-        return raw, Entry(address, status.st_size, status.st_mtime_ns)
+        return raw, ScannedFile(address, status.st_size, status.st_mtime_ns)
 
     def forget(self, address: str) -> None:
         """Take note that a file is gone."""
@@ -66,18 +66,18 @@ class StoredFiles:
         if not self._rows("originals"):
             raise InputError(f"There are no documents {self._path} in the database: check the name.")
 
-    def scan(self, take: Callable[[Entry], object]) -> Scan:
+    def scan(self, take: Callable[[ScannedFile], object]) -> Scan:
         rows = self._rows("originals")
         for row in rows:
-            take(Entry(row["address"], row["size"], row["mtime_ns"]))
+            take(ScannedFile(row["address"], row["size"], row["mtime_ns"]))
         return Scan(len(rows), [])
 
-    def read(self, address: str) -> tuple[bytes, Entry]:
+    def read(self, address: str) -> tuple[bytes, ScannedFile]:
         rows = self._rows("original", address=storable(address))
         if not rows:
             raise SourceGone(f"{address!r} cannot be found: it was deleted.")
         row = rows[0]
-        return bytes(row["data"]), Entry(row["address"], row["size"], row["mtime_ns"])
+        return bytes(row["data"]), ScannedFile(row["address"], row["size"], row["mtime_ns"])
 
     def fetch(self, address: str) -> tuple[str, bytes]:
         raw, entry = self.read(address)
@@ -99,7 +99,7 @@ class CopiedFolder(FolderFiles):
         super().__init__(folder)
         self._stored = stored
 
-    def read(self, address: str) -> tuple[bytes, Entry]:
+    def read(self, address: str) -> tuple[bytes, ScannedFile]:
         raw, entry = super().read(address)
         self._stored.put(address, raw, entry.mtime_ns)
         return raw, entry
@@ -111,11 +111,11 @@ class CopiedFolder(FolderFiles):
 Files = FolderFiles | StoredFiles
 
 
-def files_in(folder: Path, place: IndexPlace) -> Files:
+def files_in(folder: Path, location: IndexLocation) -> Files:
     """Return the files of a folder or a collection, given where they are indexed."""
-    if isinstance(place, Path):
+    if isinstance(location, Path):
         return FolderFiles(folder)
-    stored = StoredFiles(folder, place)
+    stored = StoredFiles(folder, location)
     if is_collection(folder) or not folder.exists():
         return stored
     return CopiedFolder(folder, stored)

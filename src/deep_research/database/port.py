@@ -36,7 +36,7 @@ class Session(Protocol):
     """One transaction: sends named queries and raises our errors."""
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where the database is, in words for people: never with a password."""
         ...
 
@@ -74,7 +74,7 @@ class Database(Protocol):
     """Does a piece of work in one transaction; used by one thread at a time."""
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where it is, in words for people: never with a password."""
         ...
 
@@ -93,8 +93,8 @@ class Database(Protocol):
         """Send one named statement by itself; it may be sent again where its answer was lost."""
         ...
 
-    def give_room_back(self) -> None:
-        """Let the disk have the room of what was removed, unless others are in the way."""
+    def release_free_space(self) -> None:
+        """Give the space of what was removed back to the disk, unless others are in the way."""
         ...
 
     def close(self) -> None:

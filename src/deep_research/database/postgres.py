@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 SCHEMA = "deep_research"
 # A process that is frozen in mid-transaction holds up nobody for longer; well below the lease of a run.
-_MAX_IDLE_IN_TRANSACTION_S = 10
+_IDLE_IN_TRANSACTION_S = 10
 # A host that is cut off is noticed by both sides within half a minute; an address may say otherwise.
 _CONNECTION_DEFAULTS: dict[str, str | int] = {
     "application_name": "deep-research",
@@ -66,7 +66,7 @@ _CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float8 AS now_s"
 _BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 Isolation = Literal["READ COMMITTED", "SERIALIZABLE"]
 _MAX_PAUSE_S = 1.0
-# How long a server that answers may refuse a connection (too many of them, it is starting) before it is told.
+# How long a server that answers may refuse a connection (too many of them, it is starting) before that is an error.
 _REFUSED_FOR_S = 2.0
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 # As in psql: the script of another folder stands here. One that was written for SQLite is put into PostgreSQL's words.
@@ -92,7 +92,7 @@ _TRY_AGAIN = (
 )
 
 
-class Connection(psycopg.Connection[dict[str, Any]]):
+class PostgresConnection(psycopg.Connection[dict[str, Any]]):
     """A connection with a name for its row of `last_writes`."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -130,22 +130,24 @@ class PostgresSession(Session):
 
     trusts_indexes = True
 
-    def __init__(self, connection: Connection, place: str, statements: dict[str, str], *, begin: str = "") -> None:
+    def __init__(
+        self, connection: PostgresConnection, location: str, statements: dict[str, str], *, begin: str = ""
+    ) -> None:
         self._connection = connection
-        self._place = place
+        self._location = location
         self._statements = statements
         self._begin = begin
 
     @property
-    def place(self) -> str:
-        return self._place
+    def location(self) -> str:
+        return self._location
 
     def all(self, query: str, **values: Column) -> list[Row]:
-        with _our_errors(self._place, self._connection):
+        with _our_errors(self._location, self._connection):
             return list(self._execute(self._statements[query], values).fetchall())
 
     def run(self, query: str, **values: Column) -> int:
-        with _our_errors(self._place, self._connection):
+        with _our_errors(self._location, self._connection):
             return self._execute(self._statements[query], values).rowcount
 
     def _execute(self, statement: str, values: dict[str, Column]) -> psycopg.Cursor[dict[str, Any]]:
@@ -155,17 +157,17 @@ class PostgresSession(Session):
         return self._connection.execute(statement, values)
 
     def many(self, query: str, rows: Iterable[Mapping[str, Column]]) -> None:
-        with _our_errors(self._place, self._connection), self._connection.cursor() as cursor:
+        with _our_errors(self._location, self._connection), self._connection.cursor() as cursor:
             cursor.executemany(self._statements[query], rows)
 
     def clock_ahead_s(self) -> float:
         before_s = time.time()
-        with _our_errors(self._place, self._connection):
+        with _our_errors(self._location, self._connection):
             (row,) = self._execute(_CLOCK, {}).fetchall()
         return float(row["now_s"]) - (before_s + time.time()) / 2
 
     def corrupt(self) -> StoreCorrupt:
-        return _corrupt(self._place)
+        return _corrupt(self._location)
 
 
 class PostgresDatabase:
@@ -191,8 +193,8 @@ class PostgresDatabase:
         self._busy_timeout_s = busy_timeout_s
         self._patience_s = busy_timeout_s if patience_s is None else patience_s
         self._max_connections = max_connections
-        self._pool: ConnectionPool[Connection] | None = None
-        self.place = place_of(url)
+        self._pool: ConnectionPool[PostgresConnection] | None = None
+        self.location = display_name(url)
 
     def read(self, work: Callable[[Session], T]) -> T:
         return self._patiently(lambda connection: self._read_once(connection, work))
@@ -200,10 +202,10 @@ class PostgresDatabase:
     def write(self, work: Callable[[Session], T]) -> T:
         return self._patiently(lambda connection: self._write_once(connection, work))
 
-    def change(self, work: Callable[[Connection], T]) -> T:
+    def change(self, work: Callable[[PostgresConnection], T]) -> T:
         """Do work that names its tables by itself in one transaction."""
 
-        def attempt(connection: Connection) -> T:
+        def attempt(connection: PostgresConnection) -> T:
             with connection.transaction():
                 return work(connection)
 
@@ -213,7 +215,7 @@ class PostgresDatabase:
         """Send one named statement in one round trip; it may be sent again where its answer was lost."""
         return self._patiently(lambda connection: self._session(connection).all(query, **values))
 
-    def give_room_back(self) -> None:
+    def release_free_space(self) -> None:
         """Do nothing: the server looks after its disk by itself."""
 
     def close(self) -> None:
@@ -228,27 +230,27 @@ class PostgresDatabase:
         with pool.connection(timeout=self._patience_s) as connection:
             return self._schema_number(connection)
 
-    def _taken_pool(self) -> "ConnectionPool[Connection]":
+    def _taken_pool(self) -> "ConnectionPool[PostgresConnection]":
         return _pools.take(self._url, self._max_connections, self._busy_timeout_s, self._patience_s)
 
-    def _opened(self) -> "ConnectionPool[Connection]":
+    def _opened(self) -> "ConnectionPool[PostgresConnection]":
         if self._pool is None:
             pool = self._taken_pool()
             with ExitStack() as on_failure:
                 on_failure.callback(_pools.release, self._url)
-                with pool.connection(timeout=self._patience_s) as connection, _our_errors(self.place, connection):
+                with pool.connection(timeout=self._patience_s) as connection, _our_errors(self.location, connection):
                     self._bring_up_to_date(connection)
                 on_failure.pop_all()
             self._pool = pool
         return self._pool
 
-    def _read_once(self, connection: Connection, work: Callable[[Session], T]) -> T:
+    def _read_once(self, connection: PostgresConnection, work: Callable[[Session], T]) -> T:
         result = work(self._session(connection, begin=_BEGIN_READ))
         if connection.info.transaction_status != pq.TransactionStatus.IDLE:
             connection.execute("COMMIT")
         return result
 
-    def _write_once(self, connection: Connection, work: Callable[[Session], T]) -> T:
+    def _write_once(self, connection: PostgresConnection, work: Callable[[Session], T]) -> T:
         write = uuid.uuid4().hex
         remember = _REMEMBER_WRITE.format(connection=connection.name, id=write)
         if not connection.has_written:
@@ -257,29 +259,29 @@ class PostgresDatabase:
         connection.execute(f"BEGIN ISOLATION LEVEL {self._isolation}; {remember}")
         result = work(self._session(connection))
         if connection.info.transaction_status == pq.TransactionStatus.INERROR:
-            raise _corrupt(self.place)
+            raise _corrupt(self.location)
         try:
-            with _our_errors(self.place, connection):
+            with _our_errors(self.location, connection):
                 connection.execute("COMMIT")
         except _TryAgain:
             # The connection may have gone before the commit or after it.
-            if not self._was_kept(connection.name, write):
+            if not self._is_committed(connection.name, write):
                 raise
         return result
 
-    def _was_kept(self, lost: str, write: str) -> bool:
+    def _is_committed(self, lost: str, write: str) -> bool:
         """Return whether a write was kept whose connection was lost before its answer came."""
 
-        def look(connection: Connection) -> bool:
+        def lookup(connection: PostgresConnection) -> bool:
             (row,) = connection.execute(_LAST_WRITE, [lost]).fetchall()
             return bool(row["id"] == write)
 
-        return self._patiently(look)
+        return self._patiently(lookup)
 
-    def _session(self, connection: Connection, *, begin: str = "") -> PostgresSession:
-        return PostgresSession(connection, self.place, load_statements(self._package), begin=begin)
+    def _session(self, connection: PostgresConnection, *, begin: str = "") -> PostgresSession:
+        return PostgresSession(connection, self.location, load_statements(self._package), begin=begin)
 
-    def _patiently(self, attempt: Callable[[Connection], T]) -> T:
+    def _patiently(self, attempt: Callable[[PostgresConnection], T]) -> T:
         """Make attempts on connections of the pool until one is not lost, or the time is over."""
         until, pause_s = time.monotonic() + self._patience_s, 0.01
         while True:
@@ -288,25 +290,25 @@ class PostgresDatabase:
                     return attempt(connection)
             except _TryAgain as lost:
                 if time.monotonic() + pause_s >= until:
-                    raise _away(self.place) from lost.__cause__
+                    raise _away(self.location) from lost.__cause__
             time.sleep(pause_s * random.uniform(0.5, 1.5))
             pause_s = min(pause_s * 2, _MAX_PAUSE_S)
 
     @contextmanager
-    def _connection(self, until: float) -> Iterator[Connection]:
+    def _connection(self, until: float) -> Iterator[PostgresConnection]:
         try:
             pool = self._opened()
             connection = pool.getconn(timeout=max(0.01, until - time.monotonic()))
         except PoolTimeout as exc:
-            raise _away(self.place) from exc
+            raise _away(self.location) from exc
         try:
-            with _our_errors(self.place, connection):
+            with _our_errors(self.location, connection):
                 yield connection
         finally:
             _roll_back(connection)
             pool.putconn(connection)
 
-    def _bring_up_to_date(self, connection: Connection) -> None:
+    def _bring_up_to_date(self, connection: PostgresConnection) -> None:
         scripts = _migrations(self._package)
         newest, present = max(scripts), self._schema_number(connection)
         (found,) = connection.execute("SELECT to_regclass('last_writes') AS name").fetchall()
@@ -330,11 +332,11 @@ class PostgresDatabase:
                 )
         if present > newest:
             raise NewerStore(
-                f"The database {self.place} has schema {present}, this version of Deep Research knows {newest}: "
+                f"The database {self.location} has schema {present}, this version of Deep Research knows {newest}: "
                 "upgrade Deep Research, or name another database."
             )
 
-    def _schema_number(self, connection: Connection) -> int:
+    def _schema_number(self, connection: PostgresConnection) -> int:
         (table,) = connection.execute("SELECT to_regclass('schema_numbers') AS name").fetchall()
         if table["name"] is None:
             return 0
@@ -343,7 +345,7 @@ class PostgresDatabase:
 
 
 @contextmanager
-def _unlocked_at_end(connection: Connection) -> Iterator[None]:
+def _unlocked_at_end(connection: PostgresConnection) -> Iterator[None]:
     try:
         yield
     finally:
@@ -357,12 +359,12 @@ class _SharedPools:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._pools: dict[str, ConnectionPool[Connection]] = {}
+        self._pools: dict[str, ConnectionPool[PostgresConnection]] = {}
         self._users: dict[str, int] = {}
 
     def take(
         self, url: str, max_connections: int, busy_timeout_s: float, patience_s: float
-    ) -> "ConnectionPool[Connection]":
+    ) -> "ConnectionPool[PostgresConnection]":
         with self._lock:
             if url not in self._pools:
                 _check_address(url, patience_s)
@@ -381,10 +383,10 @@ class _SharedPools:
 _pools = _SharedPools()
 
 
-def _new_pool(url: str, max_connections: int, busy_timeout_s: float) -> "ConnectionPool[Connection]":
-    lock_timeout_ms, idle_ms = int(busy_timeout_s * 1_000), _MAX_IDLE_IN_TRANSACTION_S * 1_000
+def _new_pool(url: str, max_connections: int, busy_timeout_s: float) -> "ConnectionPool[PostgresConnection]":
+    lock_timeout_ms, idle_ms = int(busy_timeout_s * 1_000), _IDLE_IN_TRANSACTION_S * 1_000
 
-    def configure(connection: Connection) -> None:
+    def configure(connection: PostgresConnection) -> None:
         connection.execute(
             f"SET search_path = {SCHEMA}; SET lock_timeout = {max(1, lock_timeout_ms)}; "
             f"SET idle_in_transaction_session_timeout = {idle_ms}"
@@ -395,7 +397,7 @@ def _new_pool(url: str, max_connections: int, busy_timeout_s: float) -> "Connect
         min_size=0,
         max_size=max_connections,
         open=True,
-        connection_class=Connection,
+        connection_class=PostgresConnection,
         configure=configure,
         kwargs={"autocommit": True, "row_factory": dict_row},
         max_idle=60.0,
@@ -405,45 +407,45 @@ def _new_pool(url: str, max_connections: int, busy_timeout_s: float) -> "Connect
 
 
 def _check_address(url: str, patience_s: float) -> None:
-    """Connect once: what a pool would try again without end is told at once."""
-    address, place, start = conninfo_of(url), place_of(url), time.monotonic()
+    """Connect once: what a pool would try again without end is an error at once."""
+    address, location, start = conninfo_of(url), display_name(url), time.monotonic()
     while True:
         try:
             with psycopg.connect(address) as connection:
                 if connection.info.parameter_status("server_encoding") != "UTF8":
                     raise ConfigurationError(
-                        f"The database {place} does not keep text as UTF-8: make it with ENCODING 'UTF8'."
+                        f"The database {location} does not keep text as UTF-8: make it with ENCODING 'UTF8'."
                     )
                 return
         except psycopg.OperationalError as exc:
             waited_s = time.monotonic() - start
             is_refused = pq.PGconn.ping(address.encode()) == pq.Ping.OK
             if is_refused and waited_s > min(_REFUSED_FOR_S, patience_s):
-                raise ConfigurationError(f"The database {place} refuses the connection: {_last_line(exc)}") from None
+                raise ConfigurationError(f"The database {location} refuses the connection: {_last_line(exc)}") from None
             if waited_s > patience_s:
-                raise _away(place) from exc
+                raise _away(location) from exc
         time.sleep(_MAX_PAUSE_S / 4)
 
 
 def conninfo_of(url: str) -> str:
     """Return an address with what connections need to notice that the other side is gone."""
-    given = conninfo_to_dict(url)
-    return make_conninfo(url, **{name: value for name, value in _CONNECTION_DEFAULTS.items() if name not in given})
+    settings = conninfo_to_dict(url)
+    return make_conninfo(url, **{name: value for name, value in _CONNECTION_DEFAULTS.items() if name not in settings})
 
 
-def place_of(url: str) -> str:
+def display_name(url: str) -> str:
     """Return the address of a database without its password."""
     try:
-        given = conninfo_to_dict(url)
+        settings = conninfo_to_dict(url)
     except psycopg.ProgrammingError:
         raise ConfigurationError(
             "DEEP_RESEARCH_DATABASE_URL is no address of a database: write it as postgresql://user:password@host:5432/name."
         ) from None
-    user, host, port, name = (given.get(part) for part in ("user", "host", "port", "dbname"))
+    user, host, port, name = (settings.get(part) for part in ("user", "host", "port", "dbname"))
     return f"postgresql://{f'{user}@' if user else ''}{host or ''}{f':{port}' if port else ''}/{name or ''}"
 
 
-def _roll_back(connection: Connection) -> None:
+def _roll_back(connection: PostgresConnection) -> None:
     """Undo what was begun and not ended; nothing where all was."""
     if connection.info.transaction_status in (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR):
         try:
@@ -455,7 +457,7 @@ def _roll_back(connection: Connection) -> None:
 
 
 @contextmanager
-def _our_errors(place: str, connection: Connection) -> Iterator[None]:
+def _our_errors(location: str, connection: PostgresConnection) -> Iterator[None]:
     try:
         yield
     except UnicodeEncodeError as exc:
@@ -463,34 +465,34 @@ def _our_errors(place: str, connection: Connection) -> Iterator[None]:
     except psycopg.Error as exc:
         if isinstance(exc, _TRY_AGAIN) or connection.closed:
             raise _TryAgain from exc
-        raise _translate(exc, place) from exc
+        raise _translate(exc, location) from exc
 
 
-def _translate(error: psycopg.Error, place: str) -> DeepResearchError:
+def _translate(error: psycopg.Error, location: str) -> DeepResearchError:
     match error:
         case errors.LockNotAvailable() | errors.QueryCanceled():
             return StoreLocked(
-                f"The database {place} stayed locked by another process: try again, or end that process."
+                f"The database {location} stayed locked by another process: try again, or end that process."
             )
         case errors.ReadOnlySqlTransaction() | errors.InsufficientPrivilege():
-            return CannotWrite(f"The database {place} does not let this user write: {_last_line(error)}")
+            return CannotWrite(f"The database {location} does not let this user write: {_last_line(error)}")
         case errors.DiskFull() | errors.OutOfMemory() | errors.IoError():
-            return CannotWrite(f"The database {place} cannot be written: {_last_line(error)}")
+            return CannotWrite(f"The database {location} cannot be written: {_last_line(error)}")
         case errors.DataCorrupted() | errors.IndexCorrupted():
-            return _corrupt(place)
+            return _corrupt(location)
         # The last is raised by the client before anything is sent: a text with a NUL.
         case errors.CharacterNotInRepertoire() | errors.UntranslatableCharacter() | psycopg.DataError(sqlstate=None):
             return InputError("An address, a section or another name holds a character that a database cannot keep.")
     # Nothing that we send is wrong by itself. The message of the error would quote values.
-    return StoreCorrupt(f"The database {place}: its tables are not as they should be ({type(error).__name__}).")
+    return StoreCorrupt(f"The database {location}: its tables are not as they should be ({type(error).__name__}).")
 
 
-def _corrupt(place: str) -> StoreCorrupt:
-    return StoreCorrupt(f"The database {place} is damaged: restore it from a copy, or name another one.")
+def _corrupt(location: str) -> StoreCorrupt:
+    return StoreCorrupt(f"The database {location} is damaged: restore it from a copy, or name another one.")
 
 
-def _away(place: str) -> StoreLocked:
-    return StoreLocked(f"The database {place} could not be reached, or had no connection free: try again.")
+def _away(location: str) -> StoreLocked:
+    return StoreLocked(f"The database {location} could not be reached, or had no connection free: try again.")
 
 
 def _last_line(error: Exception) -> str:

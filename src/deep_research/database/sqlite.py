@@ -16,9 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal, TypeVar
 
+from deep_research.database.checksums import maintain_checksums, register_checksum
 from deep_research.database.port import Column, Row, Session
 from deep_research.database.queries import load_queries, load_scripts
-from deep_research.database.seals import keep_seals, teach_seals
 from deep_research.errors import CannotWrite, DeepResearchError, InputError, NewerStore, StoreCorrupt, StoreLocked
 from deep_research.private_files import HOME_FILES, make_folder, tighten_files
 
@@ -220,8 +220,8 @@ class SqliteSession(Session):
         self._queries = load_queries(file.package)
 
     @property
-    def place(self) -> str:
-        return self._file.place
+    def location(self) -> str:
+        return self._file.location
 
     def all(self, query: str, **values: Column) -> list[Row]:
         with self._file.our_errors():
@@ -261,7 +261,7 @@ class SqliteFile:
         self._connection: sqlite3.Connection | None = None
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         return str(self.path)
 
     def read(self, work: Callable[[Session], T]) -> T:
@@ -275,7 +275,7 @@ class SqliteFile:
             lambda connection: self._patiently(lambda: SqliteSession(self, connection).all(query, **values))
         )
 
-    def give_room_back(self) -> None:
+    def release_free_space(self) -> None:
         with suppress(StoreLocked, CannotWrite):
             self._send(self._opened(), "VACUUM")
             self._send(self._opened(), "PRAGMA wal_checkpoint(TRUNCATE)")
@@ -307,7 +307,7 @@ class SqliteFile:
         """Make a file ready for writing that another process may make ready at the same time."""
         connection.execute("PRAGMA foreign_keys = ON")
         self._bring_up_to_date(connection)
-        keep_seals(connection)
+        maintain_checksums(connection)
 
     def ready_as_it_stands(self, connection: sqlite3.Connection) -> sqlite3.Connection:
         """Return what a file is read by that cannot be written; every write is refused."""
@@ -320,7 +320,7 @@ class SqliteFile:
             connection.execute("PRAGMA query_only = ON")
         return connection
 
-    def make_room(self) -> bool:
+    def free_space(self) -> bool:
         """Put a file out of the way that is damaged or no use to us, and return whether that was done."""
         return False
 
@@ -351,7 +351,7 @@ class SqliteFile:
                     raise
                 time.sleep(_RETRY_PAUSE_S)
             except (StoreCorrupt, NewerStore):
-                if time.monotonic() >= until or not _can_be_written(self.path) or not self.make_room():
+                if time.monotonic() >= until or not _can_be_written(self.path) or not self.free_space():
                     raise
         return self._connection
 
@@ -373,7 +373,7 @@ class SqliteFile:
             return self.ready_as_it_stands(connection)
 
     def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
-        teach_seals(connection)
+        register_checksum(connection)
         migrate(connection, self.path, self.package)
         if _layout_of(connection) != _own_layout(self.package):
             raise self.corrupt()
@@ -393,7 +393,7 @@ class SqliteFile:
 def _own_layout(package: str) -> dict[str, list[tuple[Column, ...]]]:
     """Return the tables and columns that the migrations make."""
     with closing(sqlite3.connect(":memory:")) as connection:
-        teach_seals(connection)
+        register_checksum(connection)
         for statements in load_migrations(package).values():
             for statement in statements:
                 connection.execute(statement)

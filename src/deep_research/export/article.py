@@ -39,7 +39,7 @@ from deep_research.report.paragraph import Sentence
 from deep_research.text.shortening import shortened
 from deep_research.verify.verification import counted_verdicts, verdict_in_words
 
-# What the report says itself, told from what a source says; each sign has words for those who do not see it.
+# What the report says itself, distinct from what a source says; each sign has words for those who do not see it.
 _SIGNS = {"conclusion": "∴", "calculation": "=", "absence": "∅"}
 _WEAK = {"partly": "◐", "not_checked": "?"}
 _SOUND = "✓"
@@ -80,10 +80,10 @@ class Parts(NamedTuple):
 
 def in_parts(contents: Contents, link_to_source: LinkToSource | None = None) -> Parts:
     """Return a report in HTML, with links to the texts of its sources where there is an address for them."""
-    return _Writer(contents, link_to_source).parts()
+    return _ArticleWriter(contents, link_to_source).parts()
 
 
-class _Writer:
+class _ArticleWriter:
     """Writes one report; notes on the way which sentence cites which passage, for the list of sources at its end."""
 
     def __init__(self, contents: Contents, link_to_source: LinkToSource | None) -> None:
@@ -208,11 +208,11 @@ class _Writer:
         for evidence in self._shown(sentence.evidence):
             # Why is said of the passage that decided it.
             why = verdict.reason if verdict and verdict.evidence in ("", evidence) else ""
-            told = [kind, verdict_in_words(verdict.kind, why, self.words) if verdict else ""]
+            parts = [kind, verdict_in_words(verdict.kind, why, self.words) if verdict else ""]
             sign = _SOUND if sentence.is_sound else _WEAK.get(verdict.kind, "!") if verdict else ""
             if verdict and verdict.kind == "not_in_sources":
-                told, sign = [self.words("html.looked_for")], _SIGNS["absence"]
-            self._cite([evidence], use._replace(verdict=" · ".join(filter(None, told)), sign=sign))
+                parts, sign = [self.words("html.looked_for")], _SIGNS["absence"]
+            self._cite([evidence], use._replace(verdict=" · ".join(filter(None, parts)), sign=sign))
         if sentence.backing:
             against = (id_ for _, id_ in sentence.backing.against)
             self._cite((*self._shown(sentence.backing.also), *against), use)
@@ -232,7 +232,7 @@ class _Writer:
 
     def _tail(self, sentence: Sentence, marks: Sequence[Span], anchors: str) -> Markup:
         """Return what stands behind a sentence: doubts, its kind, the sum of a calculation, its markers."""
-        told = sentence.verdict.evidence if sentence.verdict else ""
+        parts = sentence.verdict.evidence if sentence.verdict else ""
         return element(
             "tail",
             sentence=sentence,
@@ -240,7 +240,7 @@ class _Writer:
             own_sign=_SIGNS.get(sentence.kind, ""),
             basis=equation(sentence.basis),
             passages=[self.numbers[id_] for id_ in self._shown(sentence.evidence)],
-            marks=joined(self._marker(mark, anchors, first=told) for mark in marks),
+            marks=joined(self._marker(mark, anchors, first=parts) for mark in marks),
             anchors=anchors,
             words=self.words,
         )
@@ -370,8 +370,8 @@ def _is_of_figures(column: Sequence[Sequence[Span]]) -> bool:
 
 def _shortened(text: str) -> str:
     line = " ".join(text.split())
-    kept = line.encode()[:_LABEL_BYTES].decode(errors="ignore")
-    return line if kept == line else f"{kept.rstrip()}…"
+    start = line.encode()[:_LABEL_BYTES].decode(errors="ignore")
+    return line if start == line else f"{start.rstrip()}…"
 
 
 def _is_svg(content: bytes) -> bool:

@@ -15,7 +15,7 @@ from deep_research.report.escaping import one_line
 from deep_research.value import Json, JsonObject
 
 _DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>?#]+")
-_DOI_PLACE = re.compile(r"https?://(?:dx\.)?doi\.org/|/doi/(?:abs/|full/|pdf/)?|[?&]doi=", re.IGNORECASE)
+_DOI_ADDRESS = re.compile(r"https?://(?:dx\.)?doi\.org/|/doi/(?:abs/|full/|pdf/)?|[?&]doi=", re.IGNORECASE)
 _ARXIV = re.compile(r"https?://(?:\w+\.)?arxiv\.org/(?:abs|pdf|html)/(\d{4}\.\d{4,5}|[a-z-]+/\d{7})", re.IGNORECASE)
 _DAY = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
 _AUTHORS = re.compile(r"\s*[;；、]\s*")
@@ -42,7 +42,7 @@ _CSL_KINDS: Mapping[Kind, str] = {
 }
 
 
-class Entry(NamedTuple):
+class BibliographyEntry(NamedTuple):
     """A source as a list of references describes it; what is not known is empty, as is the day of access to a file."""
 
     key: str
@@ -74,9 +74,9 @@ def to_csl(contents: Contents) -> bytes:
     return (json.dumps(list(map(_csl, entries(contents))), ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def entries(contents: Contents) -> list[Entry]:
+def entries(contents: Contents) -> list[BibliographyEntry]:
     """Return the cited sources in the order of their numbers, each under a key of its own."""
-    found: list[Entry] = []
+    found: list[BibliographyEntry] = []
     taken: set[str] = set()
     for source in contents.edition.citations.cited:
         entry = _entry(source, contents.edition.created_at)
@@ -89,9 +89,9 @@ def entries(contents: Contents) -> list[Entry]:
     return found
 
 
-def _entry(source: Source, made: datetime) -> Entry:
+def _entry(source: Source, made: datetime) -> BibliographyEntry:
     address = one_line(source.address)
-    doi = _DOI.search(address) if is_web(address) and _DOI_PLACE.search(address) else None
+    doi = _DOI.search(address) if is_web(address) and _DOI_ADDRESS.search(address) else None
     arxiv = _ARXIV.match(address)
     kind: Kind = "page"
     if not is_web(address):
@@ -105,7 +105,7 @@ def _entry(source: Source, made: datetime) -> Entry:
     authors = tuple(name for name in _AUTHORS.split(one_line(source.author)) if name)
     note = "; ".join(one_line(text) for text in (source.delivered, *source.places) if text)
     title = one_line(source.title)
-    return Entry(
+    return BibliographyEntry(
         key=_key(title, date, source.document),
         kind=kind,
         title=title,
@@ -127,7 +127,7 @@ def _key(title: str, date: tuple[int, ...], document: str) -> str:
     return f"{name}-{date[0]}" if date else name
 
 
-def _bibtex(entry: Entry) -> str:
+def _bibtex(entry: BibliographyEntry) -> str:
     # Programs take addresses and DOIs as they stand: only what would end a field is encoded.
     web = quote(entry.address, safe=_IN_ADDRESS) if entry.kind != "file" else ""
     fields = {
@@ -154,7 +154,7 @@ def _tex(text: str) -> str:
     return "".join(_TEX.get(sign, sign) for sign in text)
 
 
-def _ris(entry: Entry) -> Iterator[str]:
+def _ris(entry: BibliographyEntry) -> Iterator[str]:
     fields = (
         ("TY", _RIS_KINDS[entry.kind]),
         ("ID", entry.key),
@@ -178,7 +178,7 @@ def _ris_day(date: tuple[int, ...]) -> str:
     return "/".join([*parts, *[""] * (3 - len(parts)), ""]) if date else ""
 
 
-def _csl(entry: Entry) -> JsonObject:
+def _csl(entry: BibliographyEntry) -> JsonObject:
     is_file = entry.kind == "file"
     authors: list[Json] = [{"literal": name} for name in entry.authors]
     return known_only(

@@ -116,10 +116,10 @@ def _members(contents: Contents) -> dict[str, bytes]:
         )
         members[f"documents/{document.id}.json"] = canonical_json(facts.to_json()).encode()
         members[f"documents/{document.id}.txt"] = document.text.encode("utf-8", "surrogatepass")
-    room = _MAX_SNAPSHOT_BYTES
+    left_bytes = _MAX_SNAPSHOT_BYTES
     for id_, raw in sorted(contents.snapshots.items(), key=lambda item: (len(item[1]), item[0])):
-        room -= len(raw)
-        if room >= 0:
+        left_bytes -= len(raw)
+        if left_bytes >= 0:
             members[f"snapshots/{id_}"] = raw
     return members
 
@@ -155,13 +155,13 @@ def _unpacked(path: Path, folder: Path) -> dict[str, _Member]:
             file.seek(-len(archive.comment) - _END_BYTES, io.SEEK_END)
             if (entries and entries[0].header_offset) or file.read(len(_END_MARK)) != _END_MARK:
                 raise InputError(f"{path.name} holds something before or behind the bundle; nothing was unpacked.")
-            found, room = {}, MAX_BUNDLE_BYTES
+            found, left_bytes = {}, MAX_BUNDLE_BYTES
             for entry in entries:
                 target = folder / entry.filename
                 target.parent.mkdir(exist_ok=True)
                 with archive.open(entry) as packed, target.open("wb") as file_out:
-                    found[entry.filename] = _copied(packed, file_out, entry, room)
-                room -= found[entry.filename].size
+                    found[entry.filename] = _copied(packed, file_out, entry, left_bytes)
+                left_bytes -= found[entry.filename].size
             return found
     except zipfile.LargeZipFile as exc:
         raise InputError(f"{path.name} lists more than a bundle may hold.") from exc
@@ -183,12 +183,12 @@ def _refuse_unsafe(name: str, entries: list[zipfile.ZipInfo]) -> None:
             raise InputError(f"{name}: {entry.filename!r} is encrypted, a link, or packed in a way that no bundle is.")
 
 
-def _copied(packed: IO[bytes], target: IO[bytes], entry: zipfile.ZipInfo, room: int) -> _Member:
+def _copied(packed: IO[bytes], target: IO[bytes], entry: zipfile.ZipInfo, left_bytes: int) -> _Member:
     digest, size = hashlib.sha256(), 0
     most = max(_SMALL_BYTES, _MAX_RATIO * entry.compress_size)
     while piece := packed.read(PIECE_BYTES):
         size += len(piece)
-        if size > min(most, room):
+        if size > min(most, left_bytes):
             raise InputError(f"{entry.filename!r} unpacks to far more than a bundle may hold.")
         digest.update(piece)
         target.write(piece)

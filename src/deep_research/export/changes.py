@@ -111,7 +111,7 @@ class _Telling:
 
     def _source(self, source: SourceChange) -> _Item:
         known = {edit for claim in self.changes.claims for edit in claim.edits}
-        # A document that was written anew is not told sentence by sentence.
+        # A document that was written anew is not listed sentence by sentence.
         notes = [note for edit in source.edits if edit not in known for note in self._edit(edit)]
         if source.kind == "unchecked":
             notes.append(_plain(source.reason))

@@ -80,7 +80,7 @@ def to_docx(contents: Contents) -> bytes:
     return _with_fixed_times(file.getvalue())
 
 
-class _Form(NamedTuple):
+class _TableFormat(NamedTuple):
     """How wide a table and its columns are, and which of them end at one line."""
 
     width: int
@@ -128,11 +128,11 @@ class _Package:
         return True
 
     @staticmethod
-    def form_of(table: Table) -> _Form:
+    def form_of(table: Table) -> _TableFormat:
         """Return how a table fills the page, in twentieths of a point."""
         widths = [int(_TEXT_WIDTH * share) for share in shares_of(table)]
         right = [is_number_column(table, at) for at in range(len(widths))]
-        return _Form(Emu(sum(widths)).twips, [Emu(width).twips for width in widths], right)
+        return _TableFormat(Emu(sum(widths)).twips, [Emu(width).twips for width in widths], right)
 
     @staticmethod
     def directed(text: str) -> list[tuple[str, bool]]:

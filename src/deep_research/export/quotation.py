@@ -116,7 +116,7 @@ def _with_marks_named(passage: CitedPassage) -> CitedPassage:
 
 
 def _without_marks(text: str) -> _Pieces:
-    """Return a text with its headings and the ends of its cells told apart, from the signs that stand for them."""
+    """Return a text with its headings and the ends of its cells marked, from the signs that stand for them."""
     pieces: _Pieces = []
     at = 0
     for mark in _SHOWN_MARKDOWN.finditer(text):
@@ -127,14 +127,14 @@ def _without_marks(text: str) -> _Pieces:
 
 def _opening(passage: CitedPassage) -> str:
     """Return what stands before a passage; where it was cut, it begins with a whole word."""
-    kept = passage.before.encode()[-_AROUND_BYTES:].decode(errors="ignore")
-    text = _tidy(kept).lstrip()
-    is_cut = len(kept) < len(passage.before) or passage.start > len(passage.before)
+    around = passage.before.encode()[-_AROUND_BYTES:].decode(errors="ignore")
+    text = _tidy(around).lstrip()
+    is_cut = len(around) < len(passage.before) or passage.start > len(passage.before)
     return f"… {_CUT_START.sub('', text).lstrip()}" if text and is_cut else text
 
 
 def _closing(passage: CitedPassage) -> str:
-    kept = passage.after.encode()[:_AROUND_BYTES].decode(errors="ignore")
-    text = _tidy(kept).rstrip()
-    is_whole = len(kept) == len(passage.after) and text[-1:] in ".!?。！？"
+    around = passage.after.encode()[:_AROUND_BYTES].decode(errors="ignore")
+    text = _tidy(around).rstrip()
+    is_whole = len(around) == len(passage.after) and text[-1:] in ".!?。！？"
     return text if not text or is_whole else f"{_CUT_END.sub('', text).rstrip()} …"

@@ -53,7 +53,7 @@ exec "$0" "$@"
 """
 _WANTED = frozenset({"Document", "Script", "XHR", "Fetch", "Stylesheet", "Other"})
 _FORWARDED = frozenset({"accept", "accept-language", "origin", "referer"})
-_ANSWERED = frozenset({"content-type", "access-control-allow-origin", "access-control-allow-credentials"})
+_PASSED_HEADERS = frozenset({"content-type", "access-control-allow-origin", "access-control-allow-credentials"})
 _MAX_REQUESTS = 150
 _MAX_BYTES_IN_ALL = 64 * 1024 * 1024
 _REQUESTS_AT_ONCE = 6
@@ -61,8 +61,8 @@ _REQUESTS_AT_ONCE = 6
 _MAX_HTML_CHARS = 8_000_000
 _END_S = 5.0
 _QUIET_S = 0.5
-_SETTLE_S = 8.0
-_LOOK_S = 0.05
+_LOAD_TIMEOUT_S = 8.0
+_POLL_S = 0.05
 
 
 def find_chromium() -> str | None:
@@ -123,7 +123,7 @@ class _Visit:
         self._session = ""
         self._is_loaded = False
         self._answering: set[asyncio.Task[None]] = set()
-        self._turns = asyncio.Semaphore(_REQUESTS_AT_ONCE)
+        self._slots = asyncio.Semaphore(_REQUESTS_AT_ONCE)
         self._requests = 0
         self._bytes = 0
         self._last_stir_s = time.monotonic()
@@ -159,25 +159,25 @@ class _Visit:
         return await self._devtools.call(method, self._session, **params)
 
     async def _rest(self) -> None:
-        until_s = time.monotonic() + _SETTLE_S
+        until_s = time.monotonic() + _LOAD_TIMEOUT_S
         while time.monotonic() < until_s:
             is_quiet = not self._answering and time.monotonic() - self._last_stir_s > _QUIET_S
             if self._is_loaded and is_quiet:
                 return
-            await asyncio.sleep(_LOOK_S)
+            await asyncio.sleep(_POLL_S)
 
     def _note(self, event: str, params: JsonObject) -> None:
         if event == "Page.loadEventFired":
             self._is_loaded = True
             self._last_stir_s = time.monotonic()
         elif event == "Fetch.requestPaused":
-            self._start(self._answer(params))
+            self._start(self._respond(params))
         elif event == "Page.javascriptDialogOpening":
             # Scripts stand still until somebody answers.
             self._start(self._try("Page.handleJavaScriptDialog", accept=False))
 
-    def _start(self, answer: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(answer)
+    def _start(self, coroutine: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(coroutine)
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
 
@@ -186,7 +186,7 @@ class _Visit:
         with suppress(SourceError):
             await self._call(method, **params)
 
-    async def _answer(self, paused: JsonObject) -> None:
+    async def _respond(self, paused: JsonObject) -> None:
         """Answer one of the browser's requests through the client; what we do not fetch fails as if blocked."""
         self._requests += 1
         number, request = paused.get("requestId"), paused.get("request")
@@ -195,7 +195,7 @@ class _Visit:
             if not is_wanted or not isinstance(request, dict) or request.get("method") != "GET":
                 await self._try("Fetch.failRequest", requestId=number, errorReason="BlockedByClient")
                 return
-            async with self._turns:
+            async with self._slots:
                 await self._fulfil(number, request)
         except CallFailed:
             await self._try("Fetch.failRequest", requestId=number, errorReason="Failed")
@@ -203,8 +203,8 @@ class _Visit:
             self._last_stir_s = time.monotonic()
 
     async def _fulfil(self, number: Json, request: JsonObject) -> None:
-        address, given = str(request.get("url")), request.get("headers")
-        asked = given.items() if isinstance(given, dict) else ()
+        address, sent_headers = str(request.get("url")), request.get("headers")
+        asked = sent_headers.items() if isinstance(sent_headers, dict) else ()
         headers = {name: str(value) for name, value in asked if name.lower() in _FORWARDED}
         response = await self._client.fetch(address, headers=headers)
         # Handed back, the answer would count as the first host's: its scripts could read what is another's.
@@ -218,7 +218,7 @@ class _Visit:
             requestId=number,
             responseCode=response.status,
             responseHeaders=[
-                {"name": name, "value": value} for name, value in response.headers.items() if name in _ANSWERED
+                {"name": name, "value": value} for name, value in response.headers.items() if name in _PASSED_HEADERS
             ],
             body=base64.b64encode(response.body).decode("ascii"),
         )

@@ -33,12 +33,12 @@ class Devtools:
         message: JsonObject = {"id": self._last_id, "method": method, "params": params}
         if session:
             message["sessionId"] = session
-        answer: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
-        self._waiting[self._last_id] = answer
+        pending_reply: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
+        self._waiting[self._last_id] = pending_reply
         try:
             self._writer.write(json.dumps(message).encode() + _END)
             await self._writer.drain()
-            return await answer
+            return await pending_reply
         # What uvloop raises where the pipe is closed is a RuntimeError.
         except (ConnectionError, RuntimeError) as exc:
             raise SourceError("The browser ended in the middle of a page.") from exc
@@ -49,19 +49,19 @@ class Devtools:
             while True:
                 self._handle(json.loads((await self._reader.readuntil(_END))[:-1]))
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
-            for answer in self._waiting.values():
-                if not answer.done():
-                    answer.set_exception(SourceError("The browser ended in the middle of a page."))
+            for pending_reply in self._waiting.values():
+                if not pending_reply.done():
+                    pending_reply.set_exception(SourceError("The browser ended in the middle of a page."))
 
     def _handle(self, message: JsonObject) -> None:
         number, params, result = message.get("id"), message.get("params"), message.get("result")
         if isinstance(number, int):
-            answer = self._waiting.pop(number, None)
-            if answer is None or answer.done():
+            pending_reply = self._waiting.pop(number, None)
+            if pending_reply is None or pending_reply.done():
                 return
             if isinstance(result, dict):
-                answer.set_result(result)
+                pending_reply.set_result(result)
             else:
-                answer.set_exception(SourceError("The browser could not do what was asked of it."))
+                pending_reply.set_exception(SourceError("The browser could not do what was asked of it."))
         else:
             self._on_event(str(message.get("method")), params if isinstance(params, dict) else {})

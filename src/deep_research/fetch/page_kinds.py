@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Literal, NamedTuple
 
 from deep_research.errors import SourceError
-from deep_research.readers.html import Shown, shown_page
+from deep_research.readers.html import ShownElement, shown_page
 from deep_research.readers.port import MAX_ELEMENTS
 from deep_research.text.folding import to_simplified
 
@@ -103,7 +103,7 @@ _XML_ERROR = re.compile(rb"\A\s*(?:<\?xml[^>]*>\s*)?<(?:Error|error|errors|Fault
 _TEXT_ERROR_CHARS = 300
 
 
-class _Weighed(NamedTuple):
+class _WeighedText(NamedTuple):
     """A page in the form it is judged: its titles and blocks folded to one script, and how much of it is prose."""
 
     titles: list[str]
@@ -143,7 +143,7 @@ def kind_of_text(raw: bytes) -> PageKind:
     return next((signs.kind for signs in kinds if signs.title.fullmatch(line.rstrip(".!。！"))), "article")
 
 
-def _weigh(shown: Shown) -> _Weighed:
+def _weigh(shown: ShownElement) -> _WeighedText:
     blocks = [to_simplified(block).replace("’", "'") for block in shown.blocks]
     titles = [
         part.strip(" \t.!。！*#")
@@ -151,7 +151,7 @@ def _weigh(shown: Shown) -> _Weighed:
         for part in (title, *_TITLE_PARTS.split(title))
     ]
     prose = sum(_length(block) for block in blocks if _is_prose(block))
-    return _Weighed([to_simplified(title).replace("’", "'") for title in titles if title], blocks, prose)
+    return _WeighedText([to_simplified(title).replace("’", "'") for title in titles if title], blocks, prose)
 
 
 def _length(text: str) -> float:
@@ -162,7 +162,7 @@ def _is_prose(block: str) -> bool:
     return _length(block) >= _PARAGRAPH and _SENTENCE_END.search(block) is not None
 
 
-def _by_signs(page: _Weighed, shown: Shown) -> PageKind | None:
+def _by_signs(page: _WeighedText, shown: ShownElement) -> PageKind | None:
     kinds, _ = known_signs()
     for signs in kinds:
         if any(signs.title.fullmatch(title) for title in page.titles) and _is_borne_out(signs, page, shown):
@@ -172,7 +172,7 @@ def _by_signs(page: _Weighed, shown: Shown) -> PageKind | None:
     return next((signs.kind for signs in kinds if signs.sentence.search(page.text)), None)
 
 
-def _is_borne_out(signs: Signs, page: _Weighed, shown: Shown) -> bool:
+def _is_borne_out(signs: Signs, page: _WeighedText, shown: ShownElement) -> bool:
     """Return whether more than the title speaks for a kind: little to read, a form to log in, the server's words."""
     if signs.kind == "default page" and signs.sentence.search(page.text):
         return True
@@ -181,7 +181,7 @@ def _is_borne_out(signs: Signs, page: _Weighed, shown: Shown) -> bool:
     return page.prose < _ENOUGH_UNDER_A_TITLE
 
 
-def _by_wall(page: _Weighed, raw: bytes) -> PageKind | None:
+def _by_wall(page: _WeighedText, raw: bytes) -> PageKind | None:
     _, walls = known_signs()
     if page.prose >= _ENOUGH_BEHIND_A_WALL:
         return None
@@ -192,7 +192,7 @@ def _by_wall(page: _Weighed, raw: bytes) -> PageKind | None:
     return "paywall" if _NOT_FREE.search(raw) or walls.paid.search(page.text) else None
 
 
-def _by_emptiness(page: _Weighed, shown: Shown, raw: bytes) -> PageKind | None:
+def _by_emptiness(page: _WeighedText, shown: ShownElement, raw: bytes) -> PageKind | None:
     _, walls = known_signs()
     length = _length(page.text)
     if length < _SHELL and (_SCRIPT.search(raw) or not page.text.strip()):

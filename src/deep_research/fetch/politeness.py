@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 IN_FLIGHT_PER_HOST = 2
 GAP_S = 0.1
-_MAX_IDLE_HOSTS = 1_000
+_MAX_UNUSED_HOSTS = 1_000
 
 
 @dataclass
@@ -30,8 +30,8 @@ class Politeness:
     _hosts: dict[str, _Host] = field(default_factory=dict, init=False)
 
     @asynccontextmanager
-    async def turn(self, host: str, *, delay_s: float = 0.0) -> AsyncIterator[None]:
-        """Wait for a turn at the host and hold it; `delay_s` is a longer gap that the host itself asks for."""
+    async def slot(self, host: str, *, delay_s: float = 0.0) -> AsyncIterator[None]:
+        """Wait for a free slot of the host and hold it; `delay_s` is a longer gap that the host itself asks for."""
         entry = self._hosts.setdefault(host, _Host(asyncio.Semaphore(self.per_host)))
         entry.users += 1
         try:
@@ -44,10 +44,10 @@ class Politeness:
                 yield
         finally:
             entry.users -= 1
-            self._forget_idle()
+            self._forget_unused()
 
-    def _forget_idle(self) -> None:
-        if len(self._hosts) > _MAX_IDLE_HOSTS:
+    def _forget_unused(self) -> None:
+        if len(self._hosts) > _MAX_UNUSED_HOSTS:
             now_s = self.clock()
             self._hosts = {
                 host: entry for host, entry in self._hosts.items() if entry.users or entry.next_start_s > now_s

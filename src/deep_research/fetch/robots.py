@@ -78,9 +78,9 @@ def _fits(path: str, target: str) -> bool:
     return not is_whole or at == len(target) or bool(rest and not rest[-1])
 
 
-_KEPT_S = 24 * 3600.0
+_CACHE_S = 24 * 3600.0
 # A host that cannot say is asked again soon.
-_DOUBT_KEPT_S = 60.0
+_FAILURE_CACHE_S = 60.0
 _MAX_HOSTS = 2_000
 _MAX_DELAY_S = 5.0
 
@@ -118,8 +118,8 @@ class RobotsCache:
             robots, until_s = self._known.get(origin, (None, 0.0))
             if self._clock() >= until_s:
                 robots = await self._fetch(origin)
-                kept_s = _DOUBT_KEPT_S if robots is None else _KEPT_S
-                self._known[origin] = (robots, self._clock() + kept_s)
+                cache_s = _FAILURE_CACHE_S if robots is None else _CACHE_S
+                self._known[origin] = (robots, self._clock() + cache_s)
                 self._known.move_to_end(origin)
         if len(self._known) > _MAX_HOSTS:
             oldest, _ = self._known.popitem(last=False)

@@ -37,7 +37,7 @@ _STATUSES: dict[int, PageKind] = {
 }
 _ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.9,text/markdown;q=0.9,*/*;q=0.5"
 # Cookies are for whoever is at the browser; they are neither sent nor kept.
-_NOT_KEPT = frozenset({"set-cookie", "set-cookie2"})
+_DROPPED_HEADERS = frozenset({"set-cookie", "set-cookie2"})
 
 
 class WebFetcher:
@@ -81,7 +81,7 @@ class WebFetcher:
 
     async def _page(self, address: str, known: Validators) -> Fetched:
         delay_s = await self._check_robots(address) if self._check_robots else 0.0
-        async with self._politeness.turn(_host(address), delay_s=delay_s):
+        async with self._politeness.slot(_host(address), delay_s=delay_s):
             response = await self._ask(address, known)
         if response.status == _NOT_CHANGED and known != Validators():
             return _fetched(response, "", b"")
@@ -158,7 +158,7 @@ def _fetched(response: Response, media_type: str, raw: bytes) -> Fetched:
         media_type=media_type,
         raw=raw,
         status=response.status,
-        headers={name: value for name, value in headers.items() if name not in _NOT_KEPT},
+        headers={name: value for name, value in headers.items() if name not in _DROPPED_HEADERS},
         fetched_at=datetime.now(UTC).isoformat(timespec="seconds"),
         validators=Validators(etag=headers.get("etag", ""), last_modified=headers.get("last-modified", "")),
     )

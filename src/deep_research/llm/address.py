@@ -9,7 +9,7 @@ def host_of(address: str) -> str:
     return urlsplit(address).hostname or ""
 
 
-def place_of(address: str) -> str:
+def display_host(address: str) -> str:
     """Return host and port of an address, as messages show it."""
     host, port = endpoint_of(address)
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

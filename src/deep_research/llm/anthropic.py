@@ -7,7 +7,7 @@ from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage, number_of
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import ANSWER_NAME, plain_schema
-from deep_research.llm.vendor import Fault, Message, ModelEndpoint, Piece, Vendor, object_of, status_of, turns_of
+from deep_research.llm.vendor import Fault, JsonMessage, ModelEndpoint, Piece, Vendor, messages_of, object_of, status_of
 
 _API_VERSION = "2026-10-21"
 _STOPS: dict[str, StopReason] = {
@@ -44,16 +44,16 @@ class AnthropicVendor(Vendor):
         super().__init__(endpoint)
         self.headers["anthropic-version"] = _API_VERSION
 
-    def body(self, request: ModelRequest, way: AnswerWay) -> Message:
+    def body(self, request: ModelRequest, way: AnswerWay) -> JsonMessage:
         """Return what the model reads, with marks for its cache where the parts end that come again."""
         marked = len(request.context) - _MARKED_BLOCKS
         blocks = [_text(f"{block}\n\n", is_marked=number >= marked) for number, block in enumerate(request.context)]
         user = {"role": "user", "content": [*blocks, _text(request.prompt, is_marked=False)]}
-        turns = [{"role": role, "content": text} for role, text in turns_of(request)]
-        body: Message = {
+        messages = [{"role": role, "content": text} for role, text in messages_of(request)]
+        body: JsonMessage = {
             "model": self._endpoint.model,
-            "max_tokens": request.max_tokens + self._endpoint.reasoning_room,
-            "messages": [user, *turns],
+            "max_tokens": request.max_tokens + self._endpoint.reasoning_reserve,
+            "messages": [user, *messages],
             "stream": True,
         }
         if request.system:
@@ -68,7 +68,7 @@ class AnthropicVendor(Vendor):
             body |= {"tools": [tool], "tool_choice": {"type": "tool", "name": ANSWER_NAME}}
         return body
 
-    def piece(self, message: Message) -> Piece | None:
+    def piece(self, message: JsonMessage) -> Piece | None:
         """Return what an event adds; a server that does not stream sends one message with all blocks."""
         usage = self.usage(message)
         match message.get("type"):
@@ -91,7 +91,7 @@ class AnthropicVendor(Vendor):
                 return Piece("".join(texts), "".join(thoughts), _stop(message), usage)
         return None
 
-    def usage(self, message: Message) -> Usage | None:
+    def usage(self, message: JsonMessage) -> Usage | None:
         """Return what was used so far; what was read stood only at a stream's beginning until late in 2025."""
         begun = message.get("message")
         report = object_of((begun if isinstance(begun, dict) else message).get("usage"))
@@ -104,7 +104,7 @@ class AnthropicVendor(Vendor):
             written=report.get("output_tokens"),
         )
 
-    def fault(self, message: Message) -> Fault | None:
+    def fault(self, message: JsonMessage) -> Fault | None:
         error = message.get("error")
         if not error:
             return None
@@ -114,15 +114,15 @@ class AnthropicVendor(Vendor):
         return Fault(status_of(_STATUS_OF.get(kind)), remedy="credit" if is_broke else None)
 
 
-def _stop(message: Message) -> StopReason | None:
+def _stop(message: JsonMessage) -> StopReason | None:
     reason = message.get("stop_reason")
     return _STOPS.get(reason, "stop") if reason else None
 
 
-def _block(block: Message) -> Piece:
+def _block(block: JsonMessage) -> Piece:
     """Return what a block holds; the input of the tool that stands for an answer is its text."""
-    given = block.get("input")
-    text = json.dumps(given, ensure_ascii=False) if given else block.get("text")
+    arguments = block.get("input")
+    text = json.dumps(arguments, ensure_ascii=False) if arguments else block.get("text")
     return Piece(str(text or ""), str(block.get("thinking") or ""))
 
 

@@ -25,14 +25,14 @@ from deep_research.request import Spend
 from deep_research.value import canonical_json, digest
 
 if TYPE_CHECKING:
-    from deep_research.shared_limits.postgres import SharedLimits
+    from deep_research.shared_limits.postgres import SharedLimiter
 
 # How long a server may take to end a stream whose answer is complete.
 _AFTERWARDS_S = 2.0
 
 
 @dataclass(frozen=True)
-class Limits:
+class ModelLimits:
     """How long an answer may take in all and may fall silent, how many are under way, and how large one may be.
 
     With `shared`, those of other processes count among those under way.
@@ -42,13 +42,13 @@ class Limits:
     idle_timeout_s: float = 60.0
     calls_in_flight: int = 16
     max_answer_bytes: int = MAX_ANSWER_BYTES
-    shared: "SharedLimits | None" = None
+    shared: "SharedLimiter | None" = None
 
 
 class VendorChat:
     """A model at an address; `price` is None where it is not known."""
 
-    def __init__(self, vendor: Vendor, endpoint: ModelEndpoint, *, price: Price | None, limits: Limits) -> None:
+    def __init__(self, vendor: Vendor, endpoint: ModelEndpoint, *, price: Price | None, limits: ModelLimits) -> None:
         self._endpoint = endpoint
         self._limits = limits
         self._vendor = vendor
@@ -70,7 +70,7 @@ class VendorChat:
 
     def estimate(self, request: ModelRequest) -> Spend:
         """Return the most that the request can cost; its time is limited here, and so that waiting does not count."""
-        read, written = _prompt_tokens(request), request.max_tokens + self._endpoint.reasoning_room
+        read, written = _prompt_tokens(request), request.max_tokens + self._endpoint.reasoning_reserve
         return Spend(tokens=read + written, usd=self.price.most(read, written) if self.price else 0.0)
 
     async def complete(self, request: ModelRequest, *, on_delta: OnDelta | None = None) -> ModelReply:
@@ -79,7 +79,7 @@ class VendorChat:
         ways: tuple[AnswerWay, ...] = ("prompt",) if request.answer_schema is None else ways_of(self._endpoint)
         async with self._slot():
             for way in ways:
-                answer = GrowingAnswer(max_tokens=request.max_tokens + self._endpoint.reasoning_room)
+                answer = GrowingAnswer(max_tokens=request.max_tokens + self._endpoint.reasoning_reserve)
                 fault = await self._listen(request, way, answer, on_delta)
                 if fault is None:
                     if request.answer_schema is not None:
@@ -162,11 +162,11 @@ def connect(
     key: str = "",
     window: int = 16_000,
     prices: PriceTable | None = None,
-    limits: Limits | None = None,
+    limits: ModelLimits | None = None,
 ) -> VendorChat:
     """Return the model of a name at an address; whoever asks for it has seen that it is ready."""
     endpoint = ModelEndpoint(name.provider, name.model, address.rstrip("/"), key, window)
     module, _, adapter = name.provider.adapter.partition(":")
     vendor: Vendor = getattr(import_module(f"{__package__}.{module}"), adapter)(endpoint)
     price = price_of(name, address, load_prices() if prices is None else prices)
-    return VendorChat(vendor, endpoint, price=price, limits=limits or Limits())
+    return VendorChat(vendor, endpoint, price=price, limits=limits or ModelLimits())

@@ -1,7 +1,7 @@
 """From a failed call to our own error, which says what to do about it; decided by status and code, never by words."""
 
 from deep_research.errors import CallFailed, CreditSpent, ModelBusy, ModelError, ModelRefused, NetworkError
-from deep_research.llm.address import is_local, place_of
+from deep_research.llm.address import display_host, is_local
 from deep_research.llm.vendor import Fault, ModelEndpoint
 from deep_research.net.retry_after import retry_after_s
 from deep_research.request import Spend
@@ -21,9 +21,9 @@ def error_of(fault: Fault, endpoint: ModelEndpoint, spend: Spend) -> CallFailed:
     if fault.flaw is not None:
         return ModelError(spend=spend).with_message(f"fault.{fault.flaw}", model=model)
     if status is None:
-        place, setting = place_of(endpoint.address), {"setting": f"{endpoint.provider.setting}_address"}
+        host, setting = display_host(endpoint.address), {"setting": f"{endpoint.provider.setting}_address"}
         key, values = ("network_local", setting) if is_local(endpoint.address) else ("network", {})
-        return NetworkError(spend=spend).with_message(f"fault.{key}", model=model, place=place, **values)
+        return NetworkError(spend=spend).with_message(f"fault.{key}", model=model, place=host, **values)
     remedy, values = _remedy(fault, endpoint)
     if remedy:
         refused = CreditSpent if remedy == "credit" or status == 402 else ModelRefused

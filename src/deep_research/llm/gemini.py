@@ -9,15 +9,15 @@ from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import plain_schema
 from deep_research.llm.vendor import (
     Fault,
-    Message,
+    JsonMessage,
     ModelEndpoint,
     Piece,
     Remedy,
     Vendor,
     first_message,
+    messages_of,
     object_of,
     status_of,
-    turns_of,
 )
 
 _REFUSALS = "SAFETY RECITATION LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT"
@@ -35,25 +35,25 @@ class GeminiVendor(Vendor):
         self.address = f"{endpoint.address}/v1beta/models/{model}:streamGenerateContent?alt=sse"
         self.headers = {"x-goog-api-key": endpoint.key}
 
-    def body(self, request: ModelRequest, way: AnswerWay) -> Message:
-        turns = [("user", first_message(request)), *turns_of(request, model="model")]
-        config: Message = {"maxOutputTokens": request.max_tokens + self._endpoint.reasoning_room}
+    def body(self, request: ModelRequest, way: AnswerWay) -> JsonMessage:
+        messages = [("user", first_message(request)), *messages_of(request, model="model")]
+        config: JsonMessage = {"maxOutputTokens": request.max_tokens + self._endpoint.reasoning_reserve}
         if self._endpoint.thinks:
             config["thinkingConfig"] = {"includeThoughts": True}
         if request.answer_schema is not None and way != "prompt":
             config["responseMimeType"] = "application/json"
         if request.answer_schema is not None and way == "schema":
             config["responseJsonSchema"] = plain_schema(request.answer_schema)
-        body: Message = {
-            "contents": [{"role": role, "parts": [{"text": text}]} for role, text in turns],
+        body: JsonMessage = {
+            "contents": [{"role": role, "parts": [{"text": text}]} for role, text in messages],
             "generationConfig": config,
         }
         if request.system:
             body["systemInstruction"] = {"parts": [{"text": request.system}]}
         return body
 
-    def piece(self, message: Message) -> Piece | None:
-        candidate: Message = next((one for one in message.get("candidates") or [] if not one.get("index")), {})
+    def piece(self, message: JsonMessage) -> Piece | None:
+        candidate: JsonMessage = next((one for one in message.get("candidates") or [] if not one.get("index")), {})
         blocked = (message.get("promptFeedback") or {}).get("blockReason")
         usage, reason = self.usage(message), candidate.get("finishReason")
         if not candidate and not blocked and usage is None:
@@ -67,7 +67,7 @@ class GeminiVendor(Vendor):
             usage,
         )
 
-    def usage(self, message: Message) -> Usage | None:
+    def usage(self, message: JsonMessage) -> Usage | None:
         """Return what was used so far; thoughts are counted apart, and paid for like words."""
         report = object_of(message.get("usageMetadata"))
         return Usage.of(
@@ -76,7 +76,7 @@ class GeminiVendor(Vendor):
             written=number_of(report.get("candidatesTokenCount")) + number_of(report.get("thoughtsTokenCount")),
         )
 
-    def fault(self, message: Message) -> Fault | None:
+    def fault(self, message: JsonMessage) -> Fault | None:
         error = message.get("error")
         if not error:
             return None
@@ -91,7 +91,7 @@ class GeminiVendor(Vendor):
         )
 
 
-def _retry_delay_s(parts: list[Message]) -> float | None:
+def _retry_delay_s(parts: list[JsonMessage]) -> float | None:
     """Return the wait that Google names in the answer's body (google.rpc.RetryInfo), as in "34s"."""
     for part in parts:
         try:

@@ -6,7 +6,7 @@ from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import plain_schema
-from deep_research.llm.vendor import Fault, Message, Piece, Vendor, chat_messages
+from deep_research.llm.vendor import Fault, JsonMessage, Piece, Vendor, chat_messages
 
 
 class OllamaVendor(Vendor):
@@ -15,19 +15,19 @@ class OllamaVendor(Vendor):
     path = "/api/chat"
     framing = "lines"
 
-    def body(self, request: ModelRequest, way: AnswerWay) -> Message:
-        room = self._endpoint.reasoning_room
-        body: Message = {
+    def body(self, request: ModelRequest, way: AnswerWay) -> JsonMessage:
+        reserve = self._endpoint.reasoning_reserve
+        body: JsonMessage = {
             "model": self._endpoint.model,
             "messages": chat_messages(request),
-            "options": {"num_ctx": self._endpoint.window + room, "num_predict": request.max_tokens + room},
+            "options": {"num_ctx": self._endpoint.window + reserve, "num_predict": request.max_tokens + reserve},
             "stream": True,
         }
         if request.answer_schema is not None and way in ("schema", "json"):
             body["format"] = plain_schema(request.answer_schema) if way == "schema" else "json"
         return body
 
-    def piece(self, message: Message) -> Piece | None:
+    def piece(self, message: JsonMessage) -> Piece | None:
         """Return what a line adds to the answer; one that says that the model was loaded is none."""
         content, reason = message.get("message") or {}, message.get("done_reason")
         text, thought = content.get("content"), content.get("thinking")
@@ -45,10 +45,10 @@ class OllamaVendor(Vendor):
             self.usage(message),
         )
 
-    def usage(self, message: Message) -> Usage | None:
+    def usage(self, message: JsonMessage) -> Usage | None:
         """Return what was used; a prompt that the server still had is not counted."""
         return Usage.of(read=message.get("prompt_eval_count"), written=message.get("eval_count"))
 
-    def fault(self, message: Message) -> Fault | None:
+    def fault(self, message: JsonMessage) -> Fault | None:
         """Return the error that a line reports; it has words and no code."""
         return Fault(500) if message.get("error") else None

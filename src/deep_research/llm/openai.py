@@ -8,7 +8,7 @@ from deep_research.llm.registry import AnswerWay
 from deep_research.llm.structured import ANSWER_NAME, plain_schema
 from deep_research.llm.vendor import (
     Fault,
-    Message,
+    JsonMessage,
     Piece,
     Remedy,
     Vendor,
@@ -47,24 +47,24 @@ class OpenaiVendor(Vendor):
 
     path = "/chat/completions"
 
-    def body(self, request: ModelRequest, way: AnswerWay) -> Message:
+    def body(self, request: ModelRequest, way: AnswerWay) -> JsonMessage:
         endpoint = self._endpoint
         # OpenAI has renamed the limit, and the others have not.
         limit = "max_completion_tokens" if endpoint.provider.name == "openai" else "max_tokens"
-        body: Message = {
+        body: JsonMessage = {
             "model": endpoint.model,
             "messages": chat_messages(request),
-            limit: request.max_tokens + endpoint.reasoning_room,
+            limit: request.max_tokens + endpoint.reasoning_reserve,
             "stream": True,
             "stream_options": {"include_usage": True},
         }
         if request.answer_schema is not None and way in ("schema", "json"):
             schema = {"name": ANSWER_NAME, "strict": True, "schema": plain_schema(request.answer_schema)}
-            form: Message = {"type": "json_schema", "json_schema": schema}
+            form: JsonMessage = {"type": "json_schema", "json_schema": schema}
             body["response_format"] = form if way == "schema" else {"type": "json_object"}
         return body
 
-    def piece(self, message: Message) -> Piece | None:
+    def piece(self, message: JsonMessage) -> Piece | None:
         """Return what an object adds to the answer; servers give thoughts under either of two names, or as parts."""
         choice = _choice(message)
         usage = self.usage(message)
@@ -83,14 +83,14 @@ class OpenaiVendor(Vendor):
             usage=usage,
         )
 
-    def usage(self, message: Message) -> Usage | None:
+    def usage(self, message: JsonMessage) -> Usage | None:
         """Return what was used so far; most servers report it at the end."""
         report = object_of(message.get("usage"))
         details = report.get("prompt_tokens_details")
         cached = details.get("cached_tokens") if isinstance(details, dict) else report.get("prompt_cache_hit_tokens")
         return Usage.of(read=report.get("prompt_tokens"), cached=cached, written=report.get("completion_tokens"))
 
-    def fault(self, message: Message) -> Fault | None:
+    def fault(self, message: JsonMessage) -> Fault | None:
         """Return the error that an object holds, beside its choices or in one of them."""
         choice = _choice(message)
         error = message.get("error") or choice.get("error")
@@ -106,7 +106,7 @@ class OpenaiVendor(Vendor):
         return Fault(status, remedy=next(filter(None, remedies), None))
 
 
-def _choice(message: Message) -> Message:
+def _choice(message: JsonMessage) -> JsonMessage:
     """Return the answer that was asked for, where a server sends several side by side."""
     return next((one for one in message.get("choices") or [] if not one.get("index")), {})
 

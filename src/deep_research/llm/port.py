@@ -11,7 +11,7 @@ ModelRole = Literal["thinking", "task"]
 StopReason = Literal["stop", "length", "refusal", "loop"]
 
 
-class Turn(Value):
+class PriorMessage(Value):
     """What was said after a prompt: the model's unusable answer, or what is wrong with it."""
 
     speaker: Literal["model", "user"]
@@ -30,7 +30,7 @@ class ModelRequest(Value):
     system: str = ""
     context: tuple[str, ...] = ()
     prompt: str
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[PriorMessage, ...] = ()
     max_tokens: int
     answer_schema: JsonObject | None = None
     left_out: int = 0
@@ -38,7 +38,7 @@ class ModelRequest(Value):
     @property
     def text(self) -> str:
         """Return everything the model reads, in order."""
-        return "\n\n".join((self.system, *self.context, self.prompt, *(turn.text for turn in self.turns)))
+        return "\n\n".join((self.system, *self.context, self.prompt, *(message.text for message in self.turns)))
 
 
 class ModelReply(Value):

@@ -114,9 +114,9 @@ def _read(path: Path) -> dict[str, dict[str, Price]]:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
         raise ConfigurationError(f"The file of prices {path} is not valid TOML: {exc}.") from exc
     except ValidationError as exc:
-        place = ".".join(map(str, exc.errors(include_url=False)[0]["loc"]))
+        position = ".".join(map(str, exc.errors(include_url=False)[0]["loc"]))
         raise ConfigurationError(
-            f"The file of prices {path} does not fit at {place}; "
+            f"The file of prices {path} does not fit at {position}; "
             'write [openai] and below it "gpt-4o" = { in = 2.5, cached = 1.25, out = 10 }.'
         ) from exc
     unknown = sorted(set(table) - set(PROVIDERS))

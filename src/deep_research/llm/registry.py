@@ -19,7 +19,7 @@ class Provider:
 
     `adapter` is `module:class` in this package, `key_variable` the environment variable in which users keep the key.
     `answer_ways` are tried from the left: what a server refuses is asked for in the next way. `thinks` matches the
-    models that think before they answer, which need room for it. `window` is how many tokens its models hold at least.
+    models that think before they answer, needing tokens for it. `window` is how many tokens its models hold at least.
     `start_command` starts a server on this machine.
     """
 

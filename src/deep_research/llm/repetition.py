@@ -4,7 +4,7 @@
 _MIN_CHARS = 600
 _MIN_ROUNDS = 6
 _MAX_PERIOD = 600
-_LOOKED_AT_CHARS = _MAX_PERIOD * _MIN_ROUNDS
+_WINDOW_CHARS = _MAX_PERIOD * _MIN_ROUNDS
 _ENDING_CHARS = 16
 # Looking costs a moment, so not at every piece.
 _STEP_CHARS = 256
@@ -29,7 +29,7 @@ class GrowingText:
         self._pieces.append(piece)
         self.chars += len(piece)
         if self._circle_start is None and self.chars - self._seen_chars >= _STEP_CHARS:
-            self._look()
+            self._check()
 
     @property
     def is_circling(self) -> bool:
@@ -44,9 +44,9 @@ class GrowingText:
         """Return the text up to where it began to repeat itself."""
         return self.whole[: self._circle_start]
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         new = "".join(self._pieces[self._seen_pieces :])
-        self._ending = (self._ending + new)[-_LOOKED_AT_CHARS:]
+        self._ending = (self._ending + new)[-_WINDOW_CHARS:]
         self._seen_pieces, self._seen_chars = len(self._pieces), self.chars
         if _period(self._ending) is not None:
             self._circle_start = circle_start(self.whole)
@@ -54,7 +54,7 @@ class GrowingText:
 
 def circle_start(text: str) -> int | None:
     """Return where the repetition at the end of a text begins, or None where its end does not repeat."""
-    period = _period(text[-_LOOKED_AT_CHARS:])
+    period = _period(text[-_WINDOW_CHARS:])
     if period is None:
         return None
     start = len(text) - period

@@ -13,7 +13,7 @@ class ThoughtSplitter:
     """Takes an answer as it comes and parts thoughts from text; a thought that never ends takes all that follows."""
 
     def __init__(self) -> None:
-        self._held = ""
+        self._pending = ""
         self._inside = False
         self._has_seen_tag = False
         self._text = GrowingText()
@@ -38,23 +38,23 @@ class ThoughtSplitter:
 
     def feed(self, piece: str) -> list[Delta]:
         """Take a piece of the answer; what may be half a tag is held back until the next."""
-        held, start = self._held + piece, 0
+        pending, start = self._pending + piece, 0
         deltas: list[Delta] = []
-        for tag in _TAG.finditer(held):
-            deltas += self._take(held[start : tag.start()])
+        for tag in _TAG.finditer(pending):
+            deltas += self._take(pending[start : tag.start()])
             start, is_end = tag.end(), bool(tag[1])
             if is_end and not self._inside and not self._has_seen_tag:
                 # Some servers put the opening tag into the prompt, so that only the closing one comes back.
                 self._reasoning.add(self._text.whole)
                 self._text = GrowingText()
             self._inside, self._has_seen_tag = not is_end, True
-        end = max(start, len(held) - _begun_tag(held))
-        self._held = held[end:]
-        return deltas + self._take(held[start:end])
+        end = max(start, len(pending) - _begun_tag(pending))
+        self._pending = pending[end:]
+        return deltas + self._take(pending[start:end])
 
     def finish(self) -> list[Delta]:
-        held, self._held = self._held, ""
-        return self._take(held)
+        pending, self._pending = self._pending, ""
+        return self._take(pending)
 
     def _take(self, piece: str) -> list[Delta]:
         if not piece:

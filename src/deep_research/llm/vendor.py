@@ -10,13 +10,13 @@ from deep_research.llm.prices import Usage
 from deep_research.llm.registry import AnswerWay, Provider
 
 # What a model that thinks may think on top of its answer: without it a small answer would end in mid-thought.
-REASONING_ROOM = 4_000
+REASONING_RESERVE = 4_000
 # What has to be corrected before any call can succeed.
 Remedy = Literal["key", "name", "credit"]
 # Whether the objects of an answer come as server-sent events, or each on a line of its own.
 Framing = Literal["events", "lines"]
 # A JSON object as a server sent it; nothing in it is certain.
-Message = dict[str, Any]
+JsonMessage = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class ModelEndpoint:
         return self.provider.is_thinking_model(self.model)
 
     @property
-    def reasoning_room(self) -> int:
+    def reasoning_reserve(self) -> int:
         """Return the tokens that the model may think on top of an answer."""
-        return REASONING_ROOM if self.thinks else 0
+        return REASONING_RESERVE if self.thinks else 0
 
 
 class Fault(NamedTuple):
@@ -82,19 +82,19 @@ class Vendor(ABC):
         self.headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
 
     @abstractmethod
-    def body(self, request: ModelRequest, way: AnswerWay) -> Message:
+    def body(self, request: ModelRequest, way: AnswerWay) -> JsonMessage:
         """Return a question: what the model reads, the most it may answer, and the form its answer must have."""
 
     @abstractmethod
-    def piece(self, message: Message) -> Piece | None:
+    def piece(self, message: JsonMessage) -> Piece | None:
         """Return what an object adds to the answer, None where it is no part of one."""
 
     @abstractmethod
-    def usage(self, message: Message) -> Usage | None:
+    def usage(self, message: JsonMessage) -> Usage | None:
         """Return what an object reports as used so far."""
 
     @abstractmethod
-    def fault(self, message: Message) -> Fault | None:
+    def fault(self, message: JsonMessage) -> Fault | None:
         """Return the error that an object reports, None where it reports none; `status` is for one in mid-answer."""
 
 
@@ -103,23 +103,23 @@ def first_message(request: ModelRequest) -> str:
     return "\n\n".join((*request.context, request.prompt))
 
 
-def turns_of(request: ModelRequest, *, model: str = "assistant") -> list[tuple[str, str]]:
+def messages_of(request: ModelRequest, *, model: str = "assistant") -> list[tuple[str, str]]:
     """Return who said what after the prompt; `model` is what the vendor calls its model."""
     # Servers refuse a message without words.
     return [
-        (model, turn.text.strip() or "(no answer)") if turn.speaker == "model" else ("user", turn.text)
-        for turn in request.turns
+        (model, message.text.strip() or "(no answer)") if message.speaker == "model" else ("user", message.text)
+        for message in request.turns
     ]
 
 
-def chat_messages(request: ModelRequest) -> list[Message]:
+def chat_messages(request: ModelRequest) -> list[JsonMessage]:
     """Return what the model reads as messages with a role and a content, as most vendors take it."""
     system = [("system", request.system)] if request.system else []
-    turns = [*system, ("user", first_message(request)), *turns_of(request)]
-    return [{"role": role, "content": text} for role, text in turns]
+    messages = [*system, ("user", first_message(request)), *messages_of(request)]
+    return [{"role": role, "content": text} for role, text in messages]
 
 
-def object_of(value: object) -> Message:
+def object_of(value: object) -> JsonMessage:
     """Return an object that a server sent, an empty one where it sent none."""
     return value if isinstance(value, dict) else {}
 

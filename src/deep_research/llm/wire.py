@@ -13,11 +13,11 @@ import httpx2
 from deep_research.llm.address import is_local
 from deep_research.llm.port import ModelRequest
 from deep_research.llm.registry import AnswerWay
-from deep_research.llm.vendor import Fault, Framing, Message, Piece, Vendor
+from deep_research.llm.vendor import Fault, Framing, JsonMessage, Piece, Vendor
 from deep_research.net.tls import trusted_authorities
 
 # All that a server may send in answer to one call. A token takes some 400 bytes where each comes as an event of its
-# own, so that this is room for 160,000. Never held as a whole.
+# own, so that this is enough for 160,000. Never held as a whole.
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 # One object of it, which is the whole answer where a server does not stream.
 MAX_OBJECT_BYTES = 2 * 1024 * 1024
@@ -90,27 +90,27 @@ async def pieces_in(
 
     Raises `CallBroken` where the stream reports an error or is too large.
     """
-    is_answered, is_over = False, False
+    has_content, is_over = False, False
     async for message in _messages(chunks, vendor.framing, max_answer_bytes):
         if is_over:
             continue
         if message is None:
             # Some servers give no reason why they stopped, but say that they did.
             is_over = True
-            if is_answered:
+            if has_content:
                 yield Piece(stop="stop")
         elif fault := vendor.fault(message):
             if usage := vendor.usage(message):
                 yield Piece(usage=usage)
             raise CallBroken(fault)
         elif piece := vendor.piece(message):
-            is_answered = True
+            has_content = True
             yield piece
 
 
 async def _messages(
     chunks: AsyncIterator[bytes], framing: Framing, max_answer_bytes: int
-) -> AsyncIterator[Message | None]:
+) -> AsyncIterator[JsonMessage | None]:
     """Yield the objects of a stream, however it is cut and labelled, and None where the server says that this was all.
 
     A server that does not stream sends a single object, or all of them as one list; then its end is the answer's.
@@ -161,13 +161,13 @@ def _require(is_within: bool) -> None:
         raise CallBroken(Fault(flaw="too_large"))
 
 
-def _object(found: object) -> Message:
+def _object(found: object) -> JsonMessage:
     if not isinstance(found, dict):
         raise TypeError("an answer consists of objects")
     return found
 
 
-async def _report(response: httpx2.Response) -> Message:
+async def _report(response: httpx2.Response) -> JsonMessage:
     """Return what a server says about its error, as far as it is short and an object."""
     body = bytearray()
     try:

@@ -51,11 +51,11 @@ class FetchedItem(BaseModel):
     metadata: dict[str, Any]
 
 
-class _Candidate(NamedTuple):
+class _LibraryMatch(NamedTuple):
     """Something that may fit a query, and the terms of the query that it holds."""
 
     item: FoundItem
-    held: frozenset[str]
+    matched: frozenset[str]
 
 
 class Library:
@@ -144,17 +144,17 @@ class Library:
         url = self._links.document(collection, address)
         return FetchedItem(id=id_, title=title, text=_joined(passages), url=url, metadata=metadata)
 
-    def _of_reports(self, rows: Iterable[RunRow], terms: frozenset[str]) -> list[_Candidate]:
+    def _of_reports(self, rows: Iterable[RunRow], terms: frozenset[str]) -> list[_LibraryMatch]:
         found = []
         for row in rows:
             learned = (row.result or {}).get("learnings")
             said = " ".join(map(str, learned)) if isinstance(learned, list) else ""
             item = FoundItem(id=f"report:{row.id}", title=row.title, url=self._links.report(row.id))
             words = f"{row.title} {row.request.question} {said}"
-            found.append(_Candidate(item, terms.intersection(content_terms(words))))
+            found.append(_LibraryMatch(item, terms.intersection(content_terms(words))))
         return found
 
-    async def _of_sources(self, rows: Iterable[RunRow], terms: frozenset[str]) -> list[_Candidate]:
+    async def _of_sources(self, rows: Iterable[RunRow], terms: frozenset[str]) -> list[_LibraryMatch]:
         """Return the sources of runs, each judged by its whole text; the newest run that read one stands for all."""
         read: dict[str, tuple[RunRow, Source]] = {}
         for row in rows:
@@ -169,33 +169,33 @@ class Library:
             item = FoundItem(
                 id=f"source:{row.id}:{document}", title=source.title, url=self._links.source(row.id, source)
             )
-            found.append(_Candidate(item, _held(f"{source.title} {source.address} {text}", terms)))
+            found.append(_LibraryMatch(item, _matched_terms(f"{source.title} {source.address} {text}", terms)))
         return found
 
-    async def _of_documents(self, query: str, terms: frozenset[str]) -> list[_Candidate]:
-        found: dict[str, _Candidate] = {}
+    async def _of_documents(self, query: str, terms: frozenset[str]) -> list[_LibraryMatch]:
+        found: dict[str, _LibraryMatch] = {}
         for collection in await self._service.documents.list(self._who):
             hits = await self._service.documents.search(collection.id, query, self._who, limit=_PASSAGES)
             for hit in hits.passages:
                 id_ = f"file:{collection.id}:{hit.address}"
-                before = found[id_].held if id_ in found else frozenset()
+                before = found[id_].matched if id_ in found else frozenset()
                 url = self._links.document(collection.id, hit.address)
                 item = FoundItem(id=id_, title=hit.title or hit.address, url=url)
-                found[id_] = _Candidate(item, before | terms.intersection(content_terms(f"{hit.title} {hit.text}")))
+                found[id_] = _LibraryMatch(item, before | terms.intersection(content_terms(f"{hit.title} {hit.text}")))
         return list(found.values())
 
 
-def _held(text: str, terms: frozenset[str]) -> frozenset[str]:
+def _matched_terms(text: str, terms: frozenset[str]) -> frozenset[str]:
     """Return the terms that a long text holds; stems are looked for as they are, without an analysis of the text."""
     folded = to_simplified(text.casefold())
     return frozenset(term for term in terms if term in folded)
 
 
-def _ranked(terms: frozenset[str], candidates: Sequence[_Candidate]) -> list[FoundItem]:
-    counts = Counter(term for candidate in candidates for term in candidate.held)
+def _ranked(terms: frozenset[str], candidates: Sequence[_LibraryMatch]) -> list[FoundItem]:
+    counts = Counter(term for candidate in candidates for term in candidate.matched)
     weights = {term: math.log(1 + len(candidates) / (1 + counts[term])) for term in terms}
     # Exact, so that the same terms weigh the same in whatever order a set gives them.
-    weighed = [(math.fsum(weights[term] for term in held), item) for item, held in candidates if held]
+    weighed = [(math.fsum(weights[term] for term in matched), item) for item, matched in candidates if matched]
     # Reports come first among equals: they answer, where the others only hold what was read.
     return [item for _, item in sorted(weighed, key=lambda pair: -pair[0])]
 

@@ -114,8 +114,8 @@ class ResearchServer:
         if spec is None:
             raise MCPError(INVALID_PARAMS, f"There is no tool {params.name!r}; there are {', '.join(TOOLS)}.")
         try:
-            given = spec.arguments.model_validate(params.arguments or {})
-            result = await spec.call(given, self._caller(context))
+            arguments = spec.arguments.model_validate(params.arguments or {})
+            result = await spec.call(arguments, self._caller(context))
         except ValidationError as exc:
             return _failed("; ".join(_misfit(error["loc"], error["msg"]) for error in exc.errors()))
         except UnknownRun as exc:
@@ -131,12 +131,12 @@ class ResearchServer:
         )
 
     def _caller(self, context: Context) -> Caller:
-        told = 0
+        sent = 0
 
         async def tell(text: str) -> None:
-            nonlocal told
-            told += 1
-            await context.session.report_progress(told, None, text)
+            nonlocal sent
+            sent += 1
+            await context.session.report_progress(sent, None, text)
 
         return Caller(self._service, self._who_calls(context), self._links_of(context), tell)
 
@@ -197,7 +197,7 @@ def _listed(name: str, spec: ToolSpec) -> Tool:
         title=spec.title,
         description=spec.description,
         input_schema=spec.arguments.model_json_schema(),
-        output_schema=spec.answer.model_json_schema(),
+        output_schema=spec.output.model_json_schema(),
         annotations=ToolAnnotations(
             title=spec.title,
             read_only_hint=spec.is_read_only,
@@ -207,8 +207,8 @@ def _listed(name: str, spec: ToolSpec) -> Tool:
     )
 
 
-def _misfit(place: tuple[int | str, ...], problem: str) -> str:
-    where = ".".join(map(str, place))
+def _misfit(location: tuple[int | str, ...], problem: str) -> str:
+    where = ".".join(map(str, location))
     return f"{where}: {problem}" if where else problem
 
 

@@ -153,8 +153,10 @@ class Section(BaseModel):
     citations: list[int]
 
 
-class Report(BaseModel):
+class ReportResult(BaseModel):
     """A report, or one section of it."""
+
+    model_config = ConfigDict(title="Report")
 
     run: str
     title: str
@@ -190,7 +192,7 @@ class ToolSpec(NamedTuple):
     title: str
     description: str
     arguments: type[Arguments]
-    answer: type[BaseModel]
+    output: type[BaseModel]
     call: Callable[[Any, Caller], Awaitable[ToolResult]]
     is_read_only: bool
 
@@ -200,20 +202,20 @@ TOOLS: dict[str, ToolSpec] = {}
 Tool = TypeVar("Tool", bound=Callable[[Any, Caller], Awaitable[ToolResult]])
 
 
-def _tool(title: str, answer: type[BaseModel], *, is_read_only: bool = False) -> Callable[[Tool], Tool]:
+def _tool(title: str, output: type[BaseModel], *, is_read_only: bool = False) -> Callable[[Tool], Tool]:
     """Offer a function as a tool of its name; its docstring is what the model that calls it is told."""
 
     def offer(call: Tool) -> Tool:
         description = " ".join(str(call.__doc__).split())
-        arguments = call.__annotations__["given"]
-        TOOLS[call.__name__] = ToolSpec(title, description, arguments, answer, call, is_read_only)
+        arguments = call.__annotations__["arguments"]
+        TOOLS[call.__name__] = ToolSpec(title, description, arguments, output, call, is_read_only)
         return call
 
     return offer
 
 
 @_tool("Research a question", ResearchState)
-async def research(given: ResearchArguments, caller: Caller) -> ToolResult:
+async def research(arguments: ResearchArguments, caller: Caller) -> ToolResult:
     """Research a question thoroughly and return a report with checked citations. Use it for questions
     that need several sources, comparison or up-to-date facts; not for what you know or for small
     talk. Waits up to wait_seconds and tells progress meanwhile. Returns the report; or a question to
@@ -221,80 +223,82 @@ async def research(given: ResearchArguments, caller: Caller) -> ToolResult:
     research_status. The research goes on if you stop waiting.
     """
     new = NewRun(
-        **given.model_dump(exclude={"follow_up_of", "budget_usd", "wait_seconds"}),
-        follow=given.follow_up_of,
-        budget=Budget(usd=given.budget_usd),
+        **arguments.model_dump(exclude={"follow_up_of", "budget_usd", "wait_seconds"}),
+        follow=arguments.follow_up_of,
+        budget=Budget(usd=arguments.budget_usd),
     )
     row = await caller.service.create(new, caller.who)
-    return await _state_after(row, given.wait_seconds, caller)
+    return await _state_after(row, arguments.wait_seconds, caller)
 
 
 @_tool("Where a research stands", ResearchState, is_read_only=True)
-async def research_status(given: StatusArguments, caller: Caller) -> ToolResult:
+async def research_status(arguments: StatusArguments, caller: Caller) -> ToolResult:
     """Wait for a research that was started earlier and return its report, its question to the user, or
     that it is still under way. Call it again as long as it is.
     """
-    row = await caller.service.get(given.run, caller.who)
-    return await _state_after(row, given.wait_seconds, caller)
+    row = await caller.service.get(arguments.run, caller.who)
+    return await _state_after(row, arguments.wait_seconds, caller)
 
 
 @_tool("Answer a question of a research", ResearchState)
-async def answer(given: AnswerArguments, caller: Caller) -> ToolResult:
+async def answer(arguments: AnswerArguments, caller: Caller) -> ToolResult:
     """Answer what a research asked (its status is 'waiting') and wait for it to go on, like research
     does. The answer is the number of an option or words of the user; 'start now' lets it begin
     without one.
     """
-    row = await caller.service.answer(given.run, given.answer, caller.who)
-    return await _state_after(row, given.wait_seconds, caller)
+    row = await caller.service.answer(arguments.run, arguments.answer, caller.who)
+    return await _state_after(row, arguments.wait_seconds, caller)
 
 
-@_tool("Read a report", Report, is_read_only=True)
-async def report(given: ReportArguments, caller: Caller) -> ToolResult:
+@_tool("Read a report", ReportResult, is_read_only=True)
+async def report(arguments: ReportArguments, caller: Caller) -> ToolResult:
     """Return the report of a finished research, whole or one section by its title, as Markdown with
     numbered citations or as JSON with sections, citations and sources apart.
     """
-    row = await caller.service.get(given.run, caller.who)
+    row = await caller.service.get(arguments.run, caller.who)
     if row.result is None:
         raise UsageError(f"Run {row.id} has no report yet; it is {row.status}. Call research_status to wait for it.")
     found = await report_text(caller.service, row, caller.who, caller.links)
     data = _parts(row, found, caller.links)
-    if not given.section:
-        return ToolResult(data.model_dump_json() if given.format == "json" else found.text, data)
-    section = next((part for part in data.sections if part.title.casefold() == given.section.strip().casefold()), None)
+    if not arguments.section:
+        return ToolResult(data.model_dump_json() if arguments.format == "json" else found.text, data)
+    section = next(
+        (part for part in data.sections if part.title.casefold() == arguments.section.strip().casefold()), None
+    )
     if section is None:
         titles = "; ".join(part.title for part in data.sections)
-        raise NotFound(f"The report has no section {given.section!r}. Its sections: {titles}")
+        raise NotFound(f"The report has no section {arguments.section!r}. Its sections: {titles}")
     cited = [source for source in data.sources if source.number in section.citations]
     data = data.model_copy(update={"sections": [section], "sources": cited})
-    if given.format == "json":
+    if arguments.format == "json":
         return ToolResult(data.model_dump_json(), data)
     listed = "\n".join(f"[{source.number}] {source.title} - {source.url}" for source in cited)
     return ToolResult(f"## {section.title}\n\n{section.text}\n\n{listed}".rstrip() + "\n", data)
 
 
 @_tool("Cancel a research", ResearchState)
-async def cancel(given: CancelArguments, caller: Caller) -> ToolResult:
+async def cancel(arguments: CancelArguments, caller: Caller) -> ToolResult:
     """Stop a research that is under way or waits for an answer. What it has found so far is kept."""
-    row = await caller.service.cancel(given.run, caller.who)
+    row = await caller.service.cancel(arguments.run, caller.who)
     if row.status in ENDED and row.status != "cancelled":
         raise UsageError(f"Run {row.id} is {row.status}; there is nothing to cancel.")
     return ToolResult(f"Run {row.id} is cancelled.", ResearchState(run=row.id, status="cancelled"))
 
 
 @_tool("Search reports, sources and documents", SearchResults, is_read_only=True)
-async def search(given: SearchArguments, caller: Caller) -> ToolResult:
+async def search(arguments: SearchArguments, caller: Caller) -> ToolResult:
     """Find finished reports, sources that were read for them, and the user's own documents by a few
     words that their titles or texts hold. Searches only what is there already and starts no research.
     Returns ids for fetch.
     """
-    found = await Library(caller.service, caller.who, caller.links).search(given.query)
+    found = await Library(caller.service, caller.who, caller.links).search(arguments.query)
     return ToolResult(found.model_dump_json(), found)
 
 
 @_tool("Read a report, source or document", FetchedItem, is_read_only=True)
-async def fetch(given: FetchArguments, caller: Caller) -> ToolResult:
+async def fetch(arguments: FetchArguments, caller: Caller) -> ToolResult:
     """Return the whole text of something that search found, by its id."""
-    item = await Library(caller.service, caller.who, caller.links).fetch(given.id)
+    item = await Library(caller.service, caller.who, caller.links).fetch(arguments.id)
     return ToolResult(item.model_dump_json(), item)
 
 
@@ -344,7 +348,7 @@ async def _state(row: RunRow, caller: Caller) -> ToolResult:
     return ToolResult(f"The research is under way (run {row.id}). {state.next}", state)
 
 
-def _parts(row: RunRow, found: ReportText, links: Links) -> Report:
+def _parts(row: RunRow, found: ReportText, links: Links) -> ReportResult:
     heads = list(_CHAPTER.finditer(found.text))
     ends = [head.start() for head in heads[1:]] + [len(found.text)]
     sections = [
@@ -364,7 +368,7 @@ def _parts(row: RunRow, found: ReportText, links: Links) -> Report:
         )
         for number, source in enumerate(found.sources, start=1)
     ]
-    return Report(
+    return ReportResult(
         run=row.id,
         title=found.title,
         is_verified=found.is_verified,

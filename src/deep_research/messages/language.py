@@ -43,8 +43,8 @@ def report_language(question: str, wanted: str | None = None) -> str:
         return "en"
     # One word alone may stand in an English question too: "Disney plus price".
     words = [word for word in _LATIN_WORD.findall(text) if word.lower() in LATIN.get(language, ())]
-    is_told = len(words) > 1 or not text.isascii()
-    return language if is_told and around_names == language != "other" else UNKNOWN
+    is_certain = len(words) > 1 or not text.isascii()
+    return language if is_certain and around_names == language != "other" else UNKNOWN
 
 
 @cache

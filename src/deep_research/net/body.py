@@ -12,7 +12,7 @@ _MAX_MEMBERS = 64
 _MIB = 1024 * 1024
 
 
-class Body:
+class BodyReader:
     """Collects a page and never holds more than `max_decoded_bytes` of it."""
 
     def __init__(self, encoding: str, *, max_bytes: int, max_decoded_bytes: int) -> None:
@@ -48,9 +48,9 @@ class Body:
         while piece and len(self._data) <= self._max_decoded_bytes:
             if self._unpacker is None or self._unpacker.eof:
                 self._unpacker = self._next_member(piece)
-            room_bytes = self._max_decoded_bytes + 1 - len(self._data)
+            left_bytes = self._max_decoded_bytes + 1 - len(self._data)
             try:
-                self._data += self._unpacker.decompress(piece, room_bytes)
+                self._data += self._unpacker.decompress(piece, left_bytes)
             except zlib.error as exc:
                 raise SourceError("The page's compression is damaged.") from exc
             piece = self._unpacker.unused_data

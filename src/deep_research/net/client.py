@@ -16,7 +16,7 @@ import h2.exceptions
 import httpcore2
 
 from deep_research.errors import AddressRefused, NetworkError, SourceBusy, SourceError
-from deep_research.net.body import ACCEPTED_ENCODINGS, Body, too_large
+from deep_research.net.body import ACCEPTED_ENCODINGS, BodyReader, too_large
 from deep_research.net.contact import PROJECT_ADDRESS, user_agent
 from deep_research.net.dialer import Dialer, Resolver, resolved_by_system
 from deep_research.net.guard import Guard, WebAddress
@@ -26,7 +26,7 @@ from deep_research.value import Value
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _BUSY = frozenset({429, 503})
-_KEEP_IDLE_S = 15.0
+_KEEPALIVE_S = 15.0
 # These were meant for the host that was asked first.
 _PERSONAL_HEADERS = frozenset({"authorization", "cookie"})
 
@@ -35,7 +35,7 @@ BeforeHop = Callable[[str], Awaitable[object]]
 
 
 class ClientLimits(Value):
-    """What one page may cost, and how many connections may be open; `total_s` counts from when its turn has come."""
+    """What one page may cost, and how many connections may be open; `total_s` counts from when it has a slot."""
 
     connect_s: float = 10.0
     read_s: float = 15.0
@@ -79,7 +79,7 @@ class GuardedClient:
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=tls or new_context(),
             max_connections=self._limits.connections,
-            keepalive_expiry=_KEEP_IDLE_S,
+            keepalive_expiry=_KEEPALIVE_S,
             http2=True,
             network_backend=Dialer(guard, resolver, network or httpcore2.AnyIOBackend()),
         )
@@ -103,13 +103,13 @@ class GuardedClient:
         statuses 429 and 503; `NetworkError` where trying again may help; `SourceError` where it will not.
         """
         hops = [self._guard.check(address)]
-        given = self._who | {name.lower(): value for name, value in (headers or {}).items()}
+        sent = self._who | {name.lower(): value for name, value in (headers or {}).items()}
         left_s = self._limits.total_s
         while True:
             here = hops[-1]
             async with self._slot(here.host):
                 started = time.monotonic()
-                response = await self._ask_in_time(here, _headers_for(here, hops[0], given), left_s)
+                response = await self._ask_in_time(here, _headers_for(here, hops[0], sent), left_s)
                 left_s -= time.monotonic() - started
             if not _leads_on(response.status, response.headers):
                 return response
@@ -123,10 +123,10 @@ class GuardedClient:
         Raise the same errors as `fetch`.
         """
         here = self._guard.check(address)
-        given = self._who | {name.lower(): value for name, value in headers.items()}
-        given["content-length"] = str(len(body))
+        sent = self._who | {name.lower(): value for name, value in headers.items()}
+        sent["content-length"] = str(len(body))
         async with self._slot(here.host):
-            return await self._ask_in_time(here, _headers_for(here, here, given), self._limits.total_s, body)
+            return await self._ask_in_time(here, _headers_for(here, here, sent), self._limits.total_s, body)
 
     def _next_hop(self, hops: list[WebAddress], location: str) -> WebAddress:
         try:
@@ -158,11 +158,11 @@ class GuardedClient:
             raise NetworkError(f"{here.host} took longer than {self._limits.total_s:g} s.") from exc
 
     async def _ask(self, here: WebAddress, headers: list[tuple[str, str]], body: bytes | None) -> Response:
-        answer = await self._open(here, headers, body)
-        async with aclosing(answer), AsyncExitStack() as on_failure:
+        raw_response = await self._open(here, headers, body)
+        async with aclosing(raw_response), AsyncExitStack() as on_failure:
             # A page that is given up takes its connection along: over HTTP/2 the server would go on sending it.
-            on_failure.push_async_callback(answer.extensions["network_stream"].aclose)
-            response = await self._read(here, answer, with_body=body is None)
+            on_failure.push_async_callback(raw_response.extensions["network_stream"].aclose)
+            response = await self._read(here, raw_response, with_body=body is None)
             on_failure.pop_all()
             return response
 
@@ -192,38 +192,38 @@ class GuardedClient:
                 raise
         return await self._pool.handle_async_request(request)
 
-    async def _read(self, here: WebAddress, answer: httpcore2.Response, *, with_body: bool) -> Response:
-        headers = self._headers_of(here, answer)
-        status = answer.status
+    async def _read(self, here: WebAddress, raw_response: httpcore2.Response, *, with_body: bool) -> Response:
+        headers = self._headers_of(here, raw_response)
+        status = raw_response.status
         if status in _BUSY:
             raise SourceBusy(f"{here.host} answered with status {status}.", retry_after_s=retry_after_s(headers))
         if status < 200:
             raise SourceError(f"{here.host} answered with status {status}.")
         # A redirect's own page is for people, and left unread.
         is_read = with_body and not _leads_on(status, headers)
-        body = await self._body(here, headers, answer) if is_read else b""
+        body = await self._body(here, headers, raw_response) if is_read else b""
         return Response(address=here.text, status=status, headers=headers, body=body)
 
-    def _headers_of(self, here: WebAddress, answer: httpcore2.Response) -> dict[str, str]:
-        if sum(len(name) + len(value) for name, value in answer.headers) > self._limits.max_header_bytes:
+    def _headers_of(self, here: WebAddress, raw_response: httpcore2.Response) -> dict[str, str]:
+        if sum(len(name) + len(value) for name, value in raw_response.headers) > self._limits.max_header_bytes:
             raise SourceError(f"{here.host} sent headers that are too large.")
         headers: dict[str, str] = {}
-        for raw_name, raw_value in answer.headers:
+        for raw_name, raw_value in raw_response.headers:
             name, value = raw_name.decode("latin-1").lower(), raw_value.decode("utf-8", "replace")
             headers[name] = f"{headers[name]}, {value}" if name in headers else value
         return headers
 
-    async def _body(self, here: WebAddress, headers: Mapping[str, str], answer: httpcore2.Response) -> bytes:
+    async def _body(self, here: WebAddress, headers: Mapping[str, str], raw_response: httpcore2.Response) -> bytes:
         limits = self._limits
         if int(headers.get("content-length") or 0) > limits.max_bytes:
             raise too_large(limits.max_bytes)
-        body = Body(
+        body = BodyReader(
             headers.get("content-encoding", ""),
             max_bytes=limits.max_bytes,
             max_decoded_bytes=limits.max_decoded_bytes,
         )
         try:
-            async for piece in answer.aiter_stream():
+            async for piece in raw_response.aiter_stream():
                 body.feed(piece)
         except (httpcore2.RemoteProtocolError, h2.exceptions.H2Error) as exc:
             # Trying again may heal what ends a body before its time.
@@ -235,8 +235,8 @@ def _leads_on(status: int, headers: Mapping[str, str]) -> bool:
     return status in _REDIRECTS and "location" in headers
 
 
-def _headers_for(here: WebAddress, first: WebAddress, given: Mapping[str, str]) -> list[tuple[str, str]]:
-    headers = {**given, "host": here.authority, "accept-encoding": ACCEPTED_ENCODINGS}
+def _headers_for(here: WebAddress, first: WebAddress, sent: Mapping[str, str]) -> list[tuple[str, str]]:
+    headers = {**sent, "host": here.authority, "accept-encoding": ACCEPTED_ENCODINGS}
     dropped = frozenset() if here.origin == first.origin else _PERSONAL_HEADERS
     return [(name, value) for name, value in headers.items() if name not in dropped]
 

@@ -23,24 +23,24 @@ Resolver = Callable[[str, int], Awaitable[Addresses]]
 async def resolved_by_system(host: str, port: int, *, timeout_s: float = 5.0) -> Addresses:
     """Return what the system says, as to every other program; the look-up is left behind when its time is over."""
     loop = asyncio.get_running_loop()
-    answer: asyncio.Future[Addresses] = loop.create_future()
+    resolved: asyncio.Future[Addresses] = loop.create_future()
 
-    def settle(found: Addresses) -> None:
-        if not answer.done():
-            answer.set_result(found)
+    def set_result(found: Addresses) -> None:
+        if not resolved.done():
+            resolved.set_result(found)
 
-    def look_up() -> None:
-        found = _look_up(host, port)
+    def resolve_in_thread() -> None:
+        found = _resolve(host, port)
         # The loop may be gone by the time a slow name server answers.
         with suppress(RuntimeError):
-            loop.call_soon_threadsafe(settle, found)
+            loop.call_soon_threadsafe(set_result, found)
 
     # A thread of its own and a daemon: the system's look-up cannot be cancelled, and must hold up neither the look-ups
     # of other names nor the end of the process.
-    threading.Thread(target=look_up, name="look-up", daemon=True).start()
+    threading.Thread(target=resolve_in_thread, name="look-up", daemon=True).start()
     try:
         async with asyncio.timeout(timeout_s):
-            found = await answer
+            found = await resolved
     except TimeoutError as exc:
         raise NetworkError(f"The name {host} could not be looked up within {timeout_s:g} s.") from exc
     if not found:
@@ -48,12 +48,12 @@ async def resolved_by_system(host: str, port: int, *, timeout_s: float = 5.0) ->
     return found
 
 
-def _look_up(host: str, port: int) -> Addresses:
+def _resolve(host: str, port: int) -> Addresses:
     try:
-        answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return ()
-    return tuple(dict.fromkeys(ip_address(str(place[0])) for *_, place in answers))
+    return tuple(dict.fromkeys(ip_address(str(socket_address[0])) for *_, socket_address in infos))
 
 
 _MAX_TRIES = 3

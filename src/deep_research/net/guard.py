@@ -125,22 +125,22 @@ def allowed_host(entry: str) -> str:
     scheme, mark, rest = text.partition("://")
     if mark and scheme.lower() not in _DEFAULT_PORTS:
         raise ValueError(f"only http and https addresses are fetched, not {scheme}://")
-    place, _, target = (rest if mark else text).partition("/")
-    if target.isdigit() and ip_literal(place.strip("[]")):
+    authority_text, _, target = (rest if mark else text).partition("/")
+    if target.isdigit() and ip_literal(authority_text.strip("[]")):
         raise ValueError("networks are not compared, only single hosts: name each host")
     if target:
         raise ValueError("only the host is compared, no path: write the host alone")
-    if not place:
+    if not authority_text:
         raise ValueError("it is empty")
-    if "*" in place:
+    if "*" in authority_text:
         raise ValueError("hosts are compared whole, without *: name each host")
-    if "@" in place:
+    if "@" in authority_text:
         raise ValueError("it names a user: write the host alone")
-    if "%" in place:
+    if "%" in authority_text:
         raise ValueError("it is written in a misleading way")
     with suppress(ValueError):
-        place = _in_brackets(str(IPv6Address(place)))
-    parts = _AUTHORITY.fullmatch(place)
+        authority_text = _in_brackets(str(IPv6Address(authority_text)))
+    parts = _AUTHORITY.fullmatch(authority_text)
     if parts is None:
         raise ValueError(
             "its host and port cannot be told apart: write host or host:port, and an IPv6 address as [::1]"
@@ -187,13 +187,13 @@ def _read(address: str) -> WebAddress:
         raise _refused("it names a user")
     if "%" in authority:
         raise _refused("its host is written in a misleading way")
-    place = _AUTHORITY.fullmatch(authority)
-    if place is None:
+    authority_text = _AUTHORITY.fullmatch(authority)
+    if authority_text is None:
         raise _refused("its host and port cannot be told apart")
-    port = int(place["port"] or _DEFAULT_PORTS[scheme])
+    port = int(authority_text["port"] or _DEFAULT_PORTS[scheme])
     target = quote(parts["target"], safe=_TARGET_SAFE)
     target = target if target.startswith("/") else f"/{target}"
-    return WebAddress(scheme=scheme, host=_plain_host(place["host"]), port=port, target=target)
+    return WebAddress(scheme=scheme, host=_plain_host(authority_text["host"]), port=port, target=target)
 
 
 def _plain_host(host: str) -> str:

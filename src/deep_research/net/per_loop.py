@@ -24,7 +24,7 @@ class PerLoop:
             for ended in [other for other in self._clients if other.is_closed()]:
                 del self._clients[ended]
             client = self._clients[loop] = self._new_client()
-            _OPEN[client] = keeper = _kept(client)
+            _OPEN[client] = keeper = _keep_open(client)
             # Opening a client waits for nothing, so that nobody else comes in between.
             await anext(keeper)
         return self._clients[loop]
@@ -36,7 +36,7 @@ class PerLoop:
             await _OPEN[client].aclose()
 
 
-async def _kept(client: httpx2.AsyncClient) -> AsyncGenerator[None]:
+async def _keep_open(client: httpx2.AsyncClient) -> AsyncGenerator[None]:
     """Hold a client open; an event loop that ends closes its generators, and with them the client."""
     try:
         async with client:

@@ -7,16 +7,16 @@ from email.utils import parsedate_to_datetime
 
 def retry_after_s(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
     """Return how many seconds a server asks to wait, given in milliseconds, seconds or as a date."""
-    given = {name.lower(): value.strip() for name, value in headers.items()}
+    values = {name.lower(): value.strip() for name, value in headers.items()}
     for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
-            wait_s = float(given[name]) * unit_s
+            wait_s = float(values[name]) * unit_s
         except (KeyError, ValueError):
             continue
         # Also where it is not a number or has no end.
         return wait_s if 0 <= wait_s < float("inf") else None
     try:
-        until = parsedate_to_datetime(given["retry-after"])
+        until = parsedate_to_datetime(values["retry-after"])
     except (KeyError, ValueError):
         return None
     # A date without a zone is meant as UTC (RFC 9110).

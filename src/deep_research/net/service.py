@@ -94,7 +94,7 @@ class Service:
 
     async def post_json(self, path: str, *, data: JsonObject) -> Json:
         """Return the JSON of a POST of JSON; what is None is left out, as among the `params` of a GET."""
-        return self._json(await self._call("POST", path, json=_given(data)))
+        return self._json(await self._call("POST", path, json=_without_none(data)))
 
     async def get_text(
         self, path: str, *, params: Params | None = None, headers: Mapping[str, str] | None = None
@@ -136,7 +136,7 @@ class Service:
             async with client.stream(
                 method,
                 self.address.rstrip("/") + path,
-                params=_given(params or {}) or None,
+                params=_without_none(params or {}) or None,
                 json=json,
                 data=form,
                 headers={**self._who, **self.headers, **(headers or {})},
@@ -206,7 +206,7 @@ class Service:
         return bytes(body)
 
 
-def _given(values: Mapping[str, T]) -> dict[str, T]:
+def _without_none(values: Mapping[str, T]) -> dict[str, T]:
     return {name: value for name, value in values.items() if value is not None}
 
 

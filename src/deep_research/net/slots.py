@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 @dataclass(eq=False)
 class _Waiter:
     loop: asyncio.AbstractEventLoop
-    turn: "Future[None]" = field(default_factory=Future)
+    grant: "Future[None]" = field(default_factory=Future)
     has_slot: bool = False
 
 
@@ -40,7 +40,7 @@ class Gate:
         """Wait for the slot that was asked for, hold it, and hand it on."""
         try:
             if not waiter.has_slot:
-                await asyncio.wrap_future(waiter.turn)
+                await asyncio.wrap_future(waiter.grant)
             yield
         finally:
             with self.lock:
@@ -54,9 +54,9 @@ class Gate:
         while self.waiting and self.used < self.granted:
             waiter = self.waiting.popleft()
             # It may have been called off, or its loop closed.
-            if not waiter.loop.is_closed() and waiter.turn.set_running_or_notify_cancel():
+            if not waiter.loop.is_closed() and waiter.grant.set_running_or_notify_cancel():
                 waiter.has_slot = True
-                waiter.turn.set_result(None)
+                waiter.grant.set_result(None)
                 self.used += 1
 
 

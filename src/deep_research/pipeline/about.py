@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from deep_research.llm.port import ModelReply
 from deep_research.messages.words import Words
 from deep_research.pipeline.gap import Gap, in_plain_words
-from deep_research.pipeline.journal import model_answers
+from deep_research.pipeline.journal import model_calls
 from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.pipeline.records import RunRecords
 from deep_research.report.paragraph import Paragraph, is_quoted
@@ -38,7 +38,7 @@ def unread_of(gaps: Sequence[Gap], words: Words) -> tuple[str, ...]:
     return (words("failed.unread", files=words("report.list_separator").join(unread)),) if unread else ()
 
 
-def limits_of(gaps: Sequence[Gap], words: Words) -> tuple[str, ...]:
+def limitations_of(gaps: Sequence[Gap], words: Words) -> tuple[str, ...]:
     """Say what was left out, one line for each thing that failed."""
     lines = []
     if any(gap.kind in ("act", "model") and gap.subject == "plan" for gap in gaps):
@@ -93,6 +93,6 @@ def wording_of(paragraphs: Sequence[Paragraph], models: Sequence[str], words: Wo
 
 async def models_that_wrote(records: RunRecords) -> list[str]:
     """Return the names of the models whose answers may stand in the report."""
-    answers = await model_answers(await records.calls(), records.store)
+    answers = await model_calls(await records.calls(), records.store)
     writing = [answer for answer in answers if PromptSize.from_json(answer["prompt"]).act in _WRITING]
     return sorted({ModelReply.from_json(answer["reply"]).model for answer in writing})

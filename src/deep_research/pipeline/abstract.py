@@ -23,14 +23,14 @@ def bounded(answer: Sequence[Paragraph]) -> tuple[Paragraphs, Paragraphs]:
     first, *others = answer
     if count or first.is_item or joined[:1] == [True]:
         return tuple(answer[: count or None]), tuple(answer[count or len(answer) :])
-    room = _fitting(_lengths(first.sentences))
-    # Each part stands by itself: it ends with a citation, and begins with what leans on nothing.
+    most = _fitting(_lengths(first.sentences))
+    # Each part stands by itself: it ends with a citation, and begins with what refers to nothing before it.
     ends = [
-        place
-        for place, (each, after) in enumerate(pairwise(first.sentences), start=1)
+        index
+        for index, (each, after) in enumerate(pairwise(first.sentences), start=1)
         if each.evidence and stands_alone(after.text)
     ]
-    end = max((place for place in ends if place <= room), default=next(iter(ends), len(first.sentences)))
+    end = max((index for index in ends if index <= most), default=next(iter(ends), len(first.sentences)))
     parts = [first.replace(sentences=own) for own in (first.sentences[:end], first.sentences[end:])]
     return (parts[0],), (*(part for part in parts[1:] if part.sentences), *others)
 

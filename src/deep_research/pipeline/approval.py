@@ -239,7 +239,7 @@ def _without(plan: Plan, numbers: Sequence[int], words: Words) -> Plan:
     for number in numbers:
         if not 0 < number <= count:
             raise InputError(words("plan.drop_unknown", number=number, count=count))
-    kept = tuple(section for number, section in enumerate(plan.sections, start=1) if number not in numbers)
-    if not kept:
+    remaining = tuple(section for number, section in enumerate(plan.sections, start=1) if number not in numbers)
+    if not remaining:
         raise InputError(words("plan.drop_all"))
-    return plan.replace(sections=kept)
+    return plan.replace(sections=remaining)

@@ -23,7 +23,7 @@ class BudgetLedger:
         self._spent = spent
         self._reserved: list[Spend] = []
         self._active_s = active_s
-        self._settled = asyncio.Event()
+        self._changed = asyncio.Event()
 
     @property
     def spent(self) -> Spend:
@@ -43,16 +43,16 @@ class BudgetLedger:
         Where only the reservations of calls in flight stand in its way, it waits for them: most cost far less.
         """
         while refused := self.refusal(estimate, phase):
-            if not self._reserved or self.refusal(estimate, phase, held=Spend()):
+            if not self._reserved or self.refusal(estimate, phase, reserved=Spend()):
                 return refused
-            self._settled.clear()
-            await self._settled.wait()
+            self._changed.clear()
+            await self._changed.wait()
         self.reserve(estimate)
         return None
 
-    def refusal(self, estimate: Spend, phase: Phase, *, held: Spend | None = None) -> BudgetKind | None:
+    def refusal(self, estimate: Spend, phase: Phase, *, reserved: Spend | None = None) -> BudgetKind | None:
         """Return the first limit that a call of this size could break; `held` stands in for what is reserved."""
-        held = sum(self._reserved, Spend()) if held is None else held
+        reserved = sum(self._reserved, Spend()) if reserved is None else reserved
         for kind in BUDGET_KINDS:
             cap = self.cap(kind, phase)
             if cap is None:
@@ -61,20 +61,20 @@ class BudgetLedger:
             if kind == "seconds":
                 is_broken = self._active_s() >= cap
             else:
-                is_broken = wanted > 0 and self._spent.of(kind) + held.of(kind) + wanted > cap + _ROUNDING
+                is_broken = wanted > 0 and self._spent.of(kind) + reserved.of(kind) + wanted > cap + _ROUNDING
             if is_broken:
                 return kind
         return None
 
     def reserve(self, estimate: Spend) -> None:
-        """Hold the most that a call can cost until it is settled."""
+        """Hold the most that a call can cost until its cost is known."""
         self._reserved.append(estimate)
 
-    def settle(self, estimate: Spend, spend: Spend) -> None:
+    def charge(self, estimate: Spend, spend: Spend) -> None:
         """Replace a reservation by what the call really cost."""
         self._reserved.remove(estimate)
         self._spent = self._spent + spend
-        self._settled.set()
+        self._changed.set()
 
 
 def allocate(counts: list[int], sections: int) -> list[list[int]]:

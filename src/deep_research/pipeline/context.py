@@ -25,7 +25,7 @@ from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.folder import RunFolder
 from deep_research.pipeline.gap import Gap, GapKind
-from deep_research.pipeline.journal import Answer, Call, Journal, Perform, Trail
+from deep_research.pipeline.journal import Call, CallResult, Dependencies, Journal, Perform
 from deep_research.pipeline.journalled import JournalledModel, Snapshot
 from deep_research.pipeline.prompt_meter import PromptMeter
 from deep_research.pipeline.records import RunRecords
@@ -116,7 +116,9 @@ class RunContext(RunRecords):
         self, scope: str, *, phase: Phase = "research", after: Sequence[str] = (), is_branch: bool = False
     ) -> "StageContext":
         """Return the context of a piece of work at a place in the run."""
-        return StageContext(run=self, scope=Scope(scope), phase=phase, trail=Trail(tuple(after)), is_branch=is_branch)
+        return StageContext(
+            run=self, scope=Scope(scope), phase=phase, dependencies=Dependencies(tuple(after)), is_branch=is_branch
+        )
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ class StageContext:
     run: RunContext
     scope: Scope
     phase: Phase
-    trail: Trail
+    dependencies: Dependencies
     is_branch: bool
     gaps: list[Gap] = field(default_factory=list)
     skips: list[str] = field(default_factory=list)
@@ -156,8 +158,8 @@ class StageContext:
         return Emitter(self.run.streaming, self.scope)
 
     def at(self, *path: object) -> "StageContext":
-        """Return the context of a part of this work, with a trail of its own."""
-        return replace(self, scope=self.scope.at(*path), trail=self.trail.fork())
+        """Return the context of a part of this work, with dependencies of its own."""
+        return replace(self, scope=self.scope.at(*path), dependencies=self.dependencies.fork())
 
     def branch(self, *path: object) -> "StageContext":
         """Return the context of one of several parts that are done at the same time."""
@@ -175,17 +177,19 @@ class StageContext:
     ) -> Json:
         """Return the recorded answer of a call from here, or make it; `scope` is of a part of this work."""
         call = Call(kind, scope or self.scope, payload, estimate, self.phase, name)
-        return await self.run.journal.call(call, perform, self.trail)
+        return await self.run.journal.call(call, perform, self.dependencies)
 
     async def search(self, name: str, query: SearchQuery) -> list[Hit]:
         """Return the hits of one search engine from the journal or from the engine."""
         engine, call = self._search(name, query)
 
-        async def perform() -> Answer:
-            return Answer([hit.to_json() for hit in await engine.search(query, limit=self.request.search.max_results)])
+        async def perform() -> CallResult:
+            return CallResult(
+                [hit.to_json() for hit in await engine.search(query, limit=self.request.search.max_results)]
+            )
 
-        answer = await self.run.journal.call(call, perform, self.trail)
-        return [Hit.from_json(hit) for hit in answer] if isinstance(answer, list) else []
+        found = await self.run.journal.call(call, perform, self.dependencies)
+        return [Hit.from_json(hit) for hit in found] if isinstance(found, list) else []
 
     def call_off_search(self, name: str, query: SearchQuery) -> None:
         """Let a search that is under way go: another engine was quicker."""
@@ -205,25 +209,27 @@ class StageContext:
             raise SourceError(f"{address} was found, but nothing here can fetch it.")
         canonical, fresh = canonical_address(address), list[bytes]()
 
-        async def perform() -> Answer:
+        async def perform() -> CallResult:
             page = await fetcher.fetch(address)
             fresh.append(page.raw)
-            blob = await run.store.put_blob(run.claim, page.raw)
-            kept = Snapshot(**page.model_dump(exclude={"raw", "validators"}), snapshot=blob)
-            return Answer(kept.to_json(), Spend(pages=1))
+            blob = await run.store.put_blob(run.lease, page.raw)
+            stored_page = Snapshot(**page.model_dump(exclude={"raw", "validators"}), snapshot=blob)
+            return CallResult(stored_page.to_json(), Spend(pages=1))
 
         estimate = Spend(pages=1, seconds=fetcher.timeout_s)
-        kept = Snapshot.from_json(await self.call("fetch", canonical, perform, estimate, scope=fetch_scope(canonical)))
-        raw = fresh[0] if fresh else await run.store.get_blob(kept.snapshot)
-        return Fetched(**kept.model_dump(exclude={"snapshot"}), raw=raw)
+        stored_page = Snapshot.from_json(
+            await self.call("fetch", canonical, perform, estimate, scope=fetch_scope(canonical))
+        )
+        raw = fresh[0] if fresh else await run.store.get_blob(stored_page.snapshot)
+        return Fetched(**stored_page.model_dump(exclude={"snapshot"}), raw=raw)
 
     async def draw(
         self, kind: str, asked: Json, draw: Callable[[], Awaitable[Execution]], timeout_s: float
     ) -> Execution:
         """Return the pictures of a chart from the journal, or have them drawn."""
 
-        async def perform() -> Answer:
-            return Answer((await draw()).to_json())
+        async def perform() -> CallResult:
+            return CallResult((await draw()).to_json())
 
         return Execution.from_json(await self.call(kind, asked, perform, Spend(seconds=timeout_s)))
 
@@ -231,8 +237,8 @@ class StageContext:
         """Put a search task on record as one query, however many engines it asks, or refuse it."""
         one = Spend(queries=1)
 
-        async def perform() -> Answer:
-            return Answer(None, one)
+        async def perform() -> CallResult:
+            return CallResult(None, one)
 
         await self.call("query", query, perform, one, scope=self.scope.at("query"))
 
@@ -242,12 +248,12 @@ class StageContext:
         if cache is None or not self.adapters.models:
             return None
 
-        async def look() -> Answer:
+        async def lookup() -> CallResult:
             found = await cache.get("plan", key)
-            return Answer(None if found is None else json_of(found))
+            return CallResult(None if found is None else json_of(found))
 
         try:
-            return await self.call("cache", key, look, scope=self.scope.at("plan"))
+            return await self.call("cache", key, lookup, scope=self.scope.at("plan"))
         except BudgetExceeded:
             return None
 
@@ -260,8 +266,8 @@ class StageContext:
     async def decide(self, what: str, choices: Sequence[str], perform: Callable[[], Awaitable[str]]) -> str:
         """Return a choice that hangs on time as it was made, or make it now; no budget refuses it."""
 
-        async def made() -> Answer:
-            return Answer(await perform())
+        async def made() -> CallResult:
+            return CallResult(await perform())
 
         return str(await self.call("decision", list(choices), made, scope=self.scope.at(what)))
 
@@ -290,14 +296,14 @@ class StageContext:
             tries=adapters.model_tries,
             jitter=adapters.jitter,
             listen=lambda: self._listener(act),
-            is_given_up=self._is_given_up(act),
+            is_abandoned=self._is_abandoned(act),
         )
         try:
             result = await ask(adapters.reasoner(model))
         except CallFailed as failure:
             on_failure(failure)
-            has_answered = isinstance(failure, BudgetExceeded | UnusableAnswer)
-            stands_in = self.is_branch or self.run.last_try.is_set() or has_answered
+            has_replied = isinstance(failure, BudgetExceeded | UnusableAnswer)
+            stands_in = self.is_branch or self.run.last_try.is_set() or has_replied
             if isinstance(failure, ModelRefused) or not stands_in:
                 raise
             await self._count_failure(act, failure)
@@ -330,7 +336,7 @@ class StageContext:
         key = f"message:{self.scope}:{digest(title)[:8]}"
         self.run.streaming.emit_soon("message", key, {"type": "text", "text": title})
 
-    def _is_given_up(self, act: str) -> bool:
+    def _is_abandoned(self, act: str) -> bool:
         """Say whether the model failed too often at an act; in the last try of the run, at any acts."""
         failures = self.run.failures
         return (failures.total() if self.run.last_try.is_set() else failures[act]) >= MAX_FAILURES
@@ -340,9 +346,9 @@ class StageContext:
         await self.lost("model" if is_gone else "act", act, failure)
         if isinstance(failure, BudgetExceeded):
             return
-        was_given_up = self._is_given_up(act)
+        was_abandoned = self._is_abandoned(act)
         self.run.failures[act] += 1
-        if self._is_given_up(act) and not was_given_up:
+        if self._is_abandoned(act) and not was_abandoned:
             what = "everything" if self.run.last_try.is_set() else act
             message = f"{what}: the model failed too often in a row; rules do it from here on"
             await Emitter(self.run.streaming, f"strikes/{what}")("error", {"message": message, "step": act})

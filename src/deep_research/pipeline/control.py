@@ -92,10 +92,10 @@ async def is_answered(store: Store, row: RunRow) -> bool:
 
 async def park_run(store: Store, row: RunRow, *, clock: Clock, lease_s: float) -> None:
     """End a run that seems to end every process that works on it; somebody may have it tried again."""
-    claim = await store.claim(row.id, current_owner(), lease_s=lease_s, seen_epoch=row.epoch)
+    lease = await store.lease(row.id, current_owner(), lease_s=lease_s, seen_epoch=row.epoch)
     parked = RunParked().with_message("fault.parked", run=row.id[:8])
     error: JsonObject = {"name": "RunParked", "detail": str(parked), "category": parked.category}
-    await StreamingManager(store=store, claim=claim, clock=clock).finish("failed", error=error)
+    await StreamingManager(store=store, lease=lease, clock=clock).finish("failed", error=error)
 
 
 async def cancel_run(store: Store, row: RunRow, *, clock: Clock, lease_s: float) -> RunRow:

@@ -10,10 +10,10 @@ from deep_research.messages.words import Words
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.state import DeepResearchState, TaskState
 from deep_research.reasoning.rules.question.material import topic_of
-from deep_research.reasoning.values import Brief, Held, ReadingRequest
+from deep_research.reasoning.values import Brief, ReadingRequest, RelatedText
 from deep_research.report.citation import Source
 from deep_research.report.edition import Edition
-from deep_research.report.layout import Chapter, Report
+from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.paragraph import Paragraph, note
 from deep_research.request import Language, ResearchRequest
 from deep_research.sources.hit import Hit
@@ -43,13 +43,13 @@ class Earlier(Value):
     language: Language
     cited: tuple[Source, ...] = ()
     documents: dict[str, str] = Field(default_factory=dict)
-    passages: tuple[Held, ...] = ()
+    passages: tuple[RelatedText, ...] = ()
     edition: str
 
     @property
-    def as_held(self) -> Held:
+    def as_related_text(self) -> RelatedText:
         """Return question and answer as background for another question."""
-        return Held(title=self.question, text=self.answer)
+        return RelatedText(title=self.question, text=self.answer)
 
     def hits(self) -> list[Hit]:
         """Return what was read as if a search had found it, each document once."""
@@ -79,14 +79,14 @@ async def bring_along(context: StageContext) -> str:
     It is on record: the earlier run may be deleted meanwhile.
     """
 
-    async def look() -> str:
+    async def lookup() -> str:
         return await context.records.keep(await _gathered(context))
 
-    return await context.decide("earlier", [context.request.follow], look)
+    return await context.decide("earlier", [context.request.follow], lookup)
 
 
 async def _gathered(context: StageContext) -> Earlier:
-    store, claim, request = context.run.store, context.run.claim, context.request
+    store, lease, request = context.run.store, context.run.lease, context.request
     row = await store.get_run(request.follow)
     request_following(request, row)
     assert row.result is not None, "checked above"
@@ -94,13 +94,13 @@ async def _gathered(context: StageContext) -> Earlier:
     edition = Edition.from_json(json_of(raw))
     addresses = await store.list_addresses(row.id)
     for address, document in addresses.items():
-        await store.put_document(claim, await store.get_document(document), address=address)
+        await store.put_document(lease, await store.get_document(document), address=address)
     if request.add:
         cited = await store.get_evidence(row.id, [passage.id for passage in edition.passages])
         headers = sorted({piece.header for piece in cited if piece.header})
-        await store.put_evidence(claim, [*cited, *await store.get_evidence(row.id, headers)])
+        await store.put_evidence(lease, [*cited, *await store.get_evidence(row.id, headers)])
         for picture in {id_ for one in edition.report.captions for id_ in (one.figure.png, one.figure.svg) if id_}:
-            await store.put_blob(claim, await store.get_blob(picture))
+            await store.put_blob(lease, await store.get_blob(picture))
     order = {source.document: number for number, source in enumerate(edition.citations.cited)}
     in_order = sorted(addresses.items(), key=lambda one: (order.get(one[1], len(order)), one[0]))
     best = {passage.document: passage for passage in reversed(edition.passages)}
@@ -115,20 +115,21 @@ async def _gathered(context: StageContext) -> Earlier:
         cited=edition.citations.cited,
         documents=dict(in_order),
         passages=tuple(
-            Held(title=source.title, text=best[source.document].quote, published=source.published) for source in shown
+            RelatedText(title=source.title, text=best[source.document].quote, published=source.published)
+            for source in shown
         ),
-        edition=await store.put_blob(claim, raw),
+        edition=await store.put_blob(lease, raw),
     )
 
 
-async def nearest(earlier: Earlier, given: TaskState, context: StageContext) -> list[Hit]:
+async def nearest(earlier: Earlier, task: TaskState, context: StageContext) -> list[Hit]:
     """Return what was read, that first in which rules find most for a section."""
     scores: dict[str, float] = {}
     for hit in earlier.hits():
         reading = ReadingRequest(
-            brief=given.brief,
-            section=given.section,
-            query=given.query,
+            brief=task.brief,
+            section=task.section,
+            query=task.query,
             document=await context.records.document(earlier.documents[hit.address]),
         )
         found = await context.adapters.fallback.extract(reading)
@@ -136,7 +137,7 @@ async def nearest(earlier: Earlier, given: TaskState, context: StageContext) -> 
     return sorted(earlier.hits(), key=lambda hit: -scores[hit.address])
 
 
-async def followed_in(state: DeepResearchState, context: StageContext) -> tuple[Earlier | None, Report | None]:
+async def followed_in(state: DeepResearchState, context: StageContext) -> tuple[Earlier | None, ReportLayout | None]:
     """Return what is known of the run that is followed, and its report where that is to be added to."""
     if not state.earlier:
         return None, None
@@ -150,13 +151,13 @@ def subject_of(brief: Brief, earlier: Earlier | None) -> str:
     return earlier.subject if earlier is not None and goes_on else topic_of(brief.question)
 
 
-def answer_in(report: Report) -> str:
+def answer_in(report: ReportLayout) -> str:
     """Return what a report answers, as plain text: its abstract, without notes about the run."""
-    told = [paragraph for paragraph in report.abstract if paragraph.kind in ("claim", "table")]
-    return "\n".join(paragraph.text for paragraph in told)
+    shown = [paragraph for paragraph in report.abstract if paragraph.kind in ("claim", "table")]
+    return "\n".join(paragraph.text for paragraph in shown)
 
 
-def with_section(before: Report, added: Report, *, question: str, words: Words) -> Report:
+def with_section(before: ReportLayout, added: ReportLayout, *, question: str, words: Words) -> ReportLayout:
     """Return an earlier report with the answer to another question as its last section, all else as it was.
 
     The chapters of the answer stand under small headings; what the report says already is not said again.
@@ -172,14 +173,14 @@ def with_section(before: Report, added: Report, *, question: str, words: Words) 
             if not said.issuperset(sentence.text for sentence in each.sentences)
         ]
 
-    told = as_own(added.abstract)
+    shown = as_own(added.abstract)
     for chapter in added.chapters:
-        told += as_own(chapter.paragraphs, chapter.title)
-    told = told or [note(title, words("follow.nothing_new"))]
+        shown += as_own(chapter.paragraphs, chapter.title)
+    shown = shown or [note(title, words("follow.nothing_new"))]
     disputed = (table for table in added.disagreements if {row.lead for row in table.sentences} not in figures)
     notes = (line for line in (*added.notice, *added.about) if line not in before.about)
     return before.replace(
-        chapters=(*before.chapters, Chapter(title=title, paragraphs=tuple(told))),
+        chapters=(*before.chapters, Chapter(title=title, paragraphs=tuple(shown))),
         disagreements=(*before.disagreements, *disputed),
         knowledge="\n\n".join(filter(None, (before.knowledge, added.knowledge))),
         gaps=tuple(dict.fromkeys((*before.gaps, *added.gaps))),
@@ -193,6 +194,6 @@ def with_section(before: Report, added: Report, *, question: str, words: Words) 
 def follow_notes(earlier: Earlier, *, searched: bool, words: Words) -> tuple[str, ...]:
     """Say which run a report follows, how far that one's sources went, and whether it is in another language."""
     asked = words("follow.of", run=earlier.run, question=earlier.question, count=len(set(earlier.documents.values())))
-    reach = words("follow.searched" if searched else "follow.sufficient")
+    scope_note = words("follow.searched" if searched else "follow.sufficient")
     other = (words("follow.language"),) if earlier.language != words.language else ()
-    return (f"{asked} {reach}", *other)
+    return (f"{asked} {scope_note}", *other)

@@ -1,4 +1,4 @@
-"""Work on several items at once: results in the order of the items, one trail for each, nothing left running."""
+"""Work on several items at once: results in the order of the items, separate dependencies, nothing left running."""
 
 import asyncio
 import errno
@@ -19,13 +19,13 @@ Result = TypeVar("Result")
 async def fan_out(
     label: str, items: Sequence[Item], work: Callable[[Item, StageContext], Awaitable[Result]], context: StageContext
 ) -> list[Result]:
-    """Run `work` on every item at once, each at `scope/label/number`, and join their trails.
+    """Run `work` on every item at once, each at `scope/label/number`, and join their dependencies.
 
     A branch returns its failures as values; what it raises stops the run, and the other branches with it.
     """
     branches = [context.branch(label, number) for number in range(1, len(items) + 1)]
     results = await together([work(item, branch) for item, branch in zip(items, branches, strict=True)])
-    context.trail.join([branch.trail for branch in branches])
+    context.dependencies.join([branch.dependencies for branch in branches])
     return results
 
 
@@ -40,7 +40,7 @@ async def isolated(
     except Exception as exc:  # One part may break in ways nobody foresaw; the others go on.
         if stop := out_of_files(exc):
             raise stop from exc
-        await context.lost(kind, subject, told_of(exc))
+        await context.lost(kind, subject, describe_error(exc))
         return otherwise
 
 
@@ -53,7 +53,7 @@ def out_of_files(exc: BaseException | None) -> CannotWrite | None:
     return None
 
 
-def told_of(exc: Exception) -> str:
+def describe_error(exc: Exception) -> str:
     """Return what is said of an error: not the message of one that nobody foresaw, which may hold page content."""
     return masked(str(exc)) if isinstance(exc, DeepResearchError) else f"unexpected {type(exc).__name__}"
 

@@ -20,7 +20,7 @@ from deep_research.reasoning.rules.quoting.units import count_prompt_injections
 from deep_research.report.citation import Citations
 from deep_research.report.edition import Edition
 from deep_research.report.figure import Caption, Figure, Image
-from deep_research.report.layout import Report
+from deep_research.report.layout import ReportLayout
 from deep_research.report.paragraph import Paragraph, Sentence, is_quoted, note
 from deep_research.value import JsonObject
 
@@ -29,7 +29,7 @@ _COLUMNS = ("label", "series", "value", "unit", "citation", "source", "place", "
 _COMPUTED = re.compile(r"[=+\-@\t\r]")
 
 
-class _Place(NamedTuple):
+class _FigurePosition(NamedTuple):
     """After which paragraph of which part a figure stands, and whether only because the part ends there.
 
     Part 0 is the abstract.
@@ -41,18 +41,23 @@ class _Place(NamedTuple):
     is_mentioned: bool = False
 
 
-class _Placed(NamedTuple):
+class _PositionedFigure(NamedTuple):
     """A figure with its place, its number and the evidence of its rows."""
 
-    place: _Place
+    position: _FigurePosition
     number: int
     figure: Figure
     evidence: list[Evidence]
 
 
 async def with_figures(
-    report: Report, stored: Sequence[str], words: Words, records: RunRecords, *, before: Report | None = None
-) -> tuple[Report, list[str]]:
+    report: ReportLayout,
+    stored: Sequence[str],
+    words: Words,
+    records: RunRecords,
+    *,
+    before: ReportLayout | None = None,
+) -> tuple[ReportLayout, list[str]]:
     """Return the report with its figures in their places, and the titles of those that nothing in it speaks of.
 
     Where the report will be a part of another, its figures are numbered on from those `before` it.
@@ -65,56 +70,56 @@ async def with_figures(
     body = {number for number, chapter in enumerate(report.chapters, start=1) if chapter.title not in ends}
     cited = {id_ for part in parts for paragraph in part for id_ in paragraph.cite_ids}
     pieces = {piece.id: piece for piece in await records.evidence(sorted(cited))}
-    placed: list[_Placed] = []
+    positioned: list[_PositionedFigure] = []
     for number, figure in enumerate(figures, start=1):
         own = await records.evidence(list(dict.fromkeys(row.evidence for row in figure.rows)))
-        place = (None if before else _mention(parts, number)) or _nearest(parts, own, pieces, body)
-        if place:
-            placed.append(_Placed(place, number, figure, own))
-    if not any(one.place.is_mentioned for one in placed):
+        position = (None if before else _mention(parts, number)) or _nearest(parts, own, pieces, body)
+        if position:
+            positioned.append(_PositionedFigure(position, number, figure, own))
+    if not any(one.position.is_mentioned for one in positioned):
         # Where no text says a number, they follow the order of reading.
-        placed.sort(key=lambda one: one.place)
-        placed = [one._replace(number=number) for number, one in enumerate(placed, start=after + 1)]
+        positioned.sort(key=lambda one: one.position)
+        positioned = [one._replace(number=number) for number, one in enumerate(positioned, start=after + 1)]
     filled: list[tuple[Paragraph, ...]] = []
     for index, part in enumerate(parts):
         whole: list[Paragraph] = []
         for at, paragraph in enumerate(part):
             whole.append(paragraph)
-            for one in placed:
-                whole += _shown(one, paragraph, words) if one.place[:2] == (index, at) else []
+            for one in positioned:
+                whole += _shown(one, paragraph, words) if one.position[:2] == (index, at) else []
         filled.append(tuple(whole))
     chapters = tuple(chapter.replace(paragraphs=own) for chapter, own in zip(report.chapters, filled[1:], strict=True))
-    unplaced = [figure.title for figure in figures if all(one.figure is not figure for one in placed)]
-    return report.replace(abstract=filled[0], chapters=chapters), unplaced
+    left_out = [figure.title for figure in figures if all(one.figure is not figure for one in positioned)]
+    return report.replace(abstract=filled[0], chapters=chapters), left_out
 
 
-def _shown(placed: _Placed, after: Paragraph, words: Words) -> list[Paragraph]:
+def _shown(positioned: _PositionedFigure, after: Paragraph, words: Words) -> list[Paragraph]:
     """Return a figure's caption, behind a sentence of its own where the text has none for it."""
     # A small heading over what stands before holds for the figure too; who is quoted there does not speak here.
     lead = "" if after.lead.endswith((":", "：")) or after.is_item else after.lead
-    number = placed.number
-    text = words("figure.caption", number=number, title=placed.figure.title)
+    number = positioned.number
+    text = words("figure.caption", number=number, title=positioned.figure.title)
     # A row of a table is read under its header.
-    evidence = tuple(dict.fromkeys(id_ for piece in placed.evidence for id_ in (piece.id, piece.header) if id_))
+    evidence = tuple(dict.fromkeys(id_ for piece in positioned.evidence for id_ in (piece.id, piece.header) if id_))
     caption = Caption(
         section=after.section,
         kind="caption",
         lead=lead,
         sentences=(Sentence(text=text, evidence=evidence),),
         number=number,
-        figure=placed.figure,
+        figure=positioned.figure,
     )
     introduced = note(after.section, words("figure.shown", number=number))
-    return [caption] if placed.place.is_mentioned else [introduced.replace(lead=lead), caption]
+    return [caption] if positioned.position.is_mentioned else [introduced.replace(lead=lead), caption]
 
 
-def _mention(parts: Sequence[Sequence[Paragraph]], number: int) -> _Place | None:
+def _mention(parts: Sequence[Sequence[Paragraph]], number: int) -> _FigurePosition | None:
     """Return the first paragraph that names a figure; a source's own words speak of the source's figures."""
     named = re.compile(rf"(?i)\bfig(?:ure|\.)\s?{number}\b|[图圖]\s?{number}(?!\d)")
     for index, part in enumerate(parts):
         for at, paragraph in enumerate(part):
             if any(named.search(each.text) and not is_quoted(each) for each in paragraph.sentences):
-                return _Place(index, _after_list(part, at), is_mentioned=True)
+                return _FigurePosition(index, _after_list(part, at), is_mentioned=True)
     return None
 
 
@@ -123,24 +128,24 @@ def _nearest(
     own: Sequence[Evidence],
     pieces: Mapping[str, Evidence],
     body: Collection[int],
-) -> _Place | None:
+) -> _FigurePosition | None:
     """Return the place behind what rests on most of a figure's evidence, else the end of the chapter nearest to it."""
     ids, documents, sections = ({*group} for group in zip(*((e.id, e.document, e.section) for e in own), strict=True))
-    best: tuple[tuple[bool, int, float, float, bool], _Place] | None = None
+    best: tuple[tuple[bool, int, float, float, bool], _FigurePosition] | None = None
     for index, part in enumerate(parts):
         cited = [pieces[id_].document for paragraph in part for id_ in paragraph.cite_ids]
         # A chapter on the figure's document comes before one that cites it among others.
         share = sum(document in documents for document in cited) / max(len(cited), 1)
         for at, paragraph in enumerate(part):
             is_in_section = paragraph.section in sections
-            worth = len(ids.intersection(paragraph.cite_ids)), share * is_in_section, share, is_in_section
-            score = (index in body, *worth)
-            if any(worth) and (best is None or score > best[0]):
-                last = at if worth[0] else len(part) - 1
+            overlap = len(ids.intersection(paragraph.cite_ids)), share * is_in_section, share, is_in_section
+            score = (index in body, *overlap)
+            if any(overlap) and (best is None or score > best[0]):
+                last = at if overlap[0] else len(part) - 1
                 # What goes on about the same is not torn apart.
                 while last + 1 < len(part) and ids.intersection(part[last + 1].cite_ids):
                     last += 1
-                best = score, _Place(index, _after_list(part, last), is_end=not worth[0])
+                best = score, _FigurePosition(index, _after_list(part, last), is_end=not overlap[0])
     return best[1] if best else None
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from deep_research.errors import CannotWrite
 from deep_research.in_thread import in_thread
 from deep_research.private_files import make_folder, write_durably
-from deep_research.store.port import Claim, RunRow
+from deep_research.store.port import Lease, RunRow
 from deep_research.store.store import Store
 from deep_research.value import canonical_json, json_of
 
@@ -34,7 +34,7 @@ class RunFolder:
 
     path: Path
     store: Store
-    claim: Claim
+    lease: Lease
 
     async def write(self, name: str, content: str | bytes) -> Path:
         """Write a file of the run."""
@@ -48,14 +48,14 @@ class RunFolder:
         """Write a file under a temporary name and rename it once the claim was found valid."""
         raw = content.encode() if isinstance(content, str) else content
         # The epoch in the name keeps a process that was overtaken from touching the new owner's half-written file.
-        temporary = target.with_name(f".{target.name}.{self.claim.epoch}.tmp")
+        temporary = target.with_name(f".{target.name}.{self.lease.epoch}.tmp")
         try:
             if target.is_relative_to(self.path):
                 _make_folders(self.path, target.parent)
             else:
                 make_folder(target.parent, ours=_OF_RUNS)
             write_durably(temporary, raw)
-            await self.store.while_owner(self.claim, lambda: os.replace(temporary, target))  # noqa: PTH105 - returns None
+            await self.store.while_owner(self.lease, lambda: os.replace(temporary, target))  # noqa: PTH105 - returns None
         except OSError as exc:
             raise CannotWrite(
                 f"Cannot write {target}: {exc.strerror}. Free some space or choose another folder."
@@ -70,8 +70,8 @@ class RunFolder:
         ids = {}
         for path in sorted(self.path.rglob("*")):
             if path.is_file() and not _REPEATED.fullmatch(path.name):
-                ids[path.relative_to(self.path).as_posix()] = await self.store.put_blob(self.claim, path.read_bytes())
-        return await self.store.put_blob(self.claim, canonical_json(ids).encode())
+                ids[path.relative_to(self.path).as_posix()] = await self.store.put_blob(self.lease, path.read_bytes())
+        return await self.store.put_blob(self.lease, canonical_json(ids).encode())
 
 
 async def with_files(row: RunRow, store: Store, logs: Path) -> RunRow:
@@ -79,12 +79,12 @@ async def with_files(row: RunRow, store: Store, logs: Path) -> RunRow:
 
     A folder in which the last file is missing was left by a process that did not finish the run.
     """
-    kept = (row.result or {}).get("files")
-    if not kept or (Path(row.folder) / LAST_FILE).is_file():
+    listed = (row.result or {}).get("files")
+    if not listed or (Path(row.folder) / LAST_FILE).is_file():
         return row
     folder = folder_of(logs, row.id, row.created_at)
     if not (folder / LAST_FILE).is_file():
-        ids = json_of(await store.get_blob(str(kept)))
+        ids = json_of(await store.get_blob(str(listed)))
         assert isinstance(ids, dict)
         await in_thread(_restore, folder, {name: await store.get_blob(str(id_)) for name, id_ in ids.items()})
     return row.replace(folder=str(folder))

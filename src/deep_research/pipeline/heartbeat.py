@@ -10,18 +10,18 @@ from typing import Self
 from deep_research.errors import DeepResearchError, RunCancelled, RunTaken, StopRun
 from deep_research.pipeline.clock import Stopwatch
 from deep_research.store.lease import current_owner
-from deep_research.store.port import Claim
+from deep_research.store.port import Lease
 from deep_research.store.store import OpenStore
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
-class Heartbeat:
+class LeaseRenewal:
     """Renews the lease while it is open, and calls `on_stop` once the run was cancelled or taken over."""
 
     open_store: OpenStore
-    claim: Claim
+    lease: Lease
     every_s: float
     stopwatch: Stopwatch
     on_stop: Callable[[StopRun], object]
@@ -45,7 +45,7 @@ class Heartbeat:
                 await asyncio.to_thread(self._ended.wait, self.every_s)
                 active_s = self.stopwatch.take_s()
                 try:
-                    await store.heartbeat(self.claim, current_owner(), active_s=active_s)
+                    await store.heartbeat(self.lease, current_owner(), active_s=active_s)
                 except (RunTaken, RunCancelled) as stop:
                     self.on_stop(stop)
                     return

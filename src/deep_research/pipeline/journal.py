@@ -25,14 +25,14 @@ from deep_research.pipeline.budget import BudgetLedger, Phase
 from deep_research.pipeline.clock import Clock
 from deep_research.pipeline.watching import Observer, Work, watched
 from deep_research.request import Spend
-from deep_research.store.port import Claim, JournalRow
+from deep_research.store.port import JournalRow, Lease
 from deep_research.store.store import Store
 from deep_research.value import Json, JsonObject, canonical_json, digest_of, json_of
 
 # Larger answers lie in a blob, so that a row stays quick to read.
-_INLINE_ANSWER_BYTES = 8_192
+_INLINE_RESULT_BYTES = 8_192
 _BLOB = "journal_blob"
-_LOOK_EVERY_S = 1.0
+_POLL_INTERVAL_S = 1.0
 # What calls nobody is written down once it was made: a choice or a count.
 DECISIONS = frozenset({"query", "decision", "cache", "look"})
 # What is never refused, whatever was spent.
@@ -41,24 +41,24 @@ _FREE = frozenset({"decision", "look"})
 _RUN_WIDE = frozenset({"search", "llm", "look"})
 
 
-class Trail:
-    """The calls whose answers the current work rests on; gives each journal row its `after`."""
+class Dependencies:
+    """The calls whose results the current work rests on; gives each journal row its `after`."""
 
     def __init__(self, heads: tuple[str, ...] = ()) -> None:
         self.heads = heads
 
     def follow(self, key: str, after: tuple[str, ...] | None = None) -> None:
-        """Go on from the answer of this call; alone, if the call was made from here and rests on everything before."""
+        """Go on from the result of this call; alone, if the call was made from here and rests on everything before."""
         is_own = after is None or set(after) == set(self.heads)
         self.heads = (key,) if is_own else tuple(sorted({*self.heads, key}))
 
-    def fork(self) -> "Trail":
-        """Return a trail for work that goes on beside this one."""
-        return Trail(self.heads)
+    def fork(self) -> "Dependencies":
+        """Return a copy for work that goes on beside this one."""
+        return Dependencies(self.heads)
 
-    def join(self, trails: list["Trail"]) -> None:
-        """Go on from the answers of all these."""
-        self.heads = tuple(sorted({head for trail in trails for head in trail.heads})) or self.heads
+    def join(self, others: list["Dependencies"]) -> None:
+        """Go on from the results of all these."""
+        self.heads = tuple(sorted({head for dependencies in others for head in dependencies.heads})) or self.heads
 
 
 @dataclass(frozen=True)
@@ -86,18 +86,18 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Answer:
+class CallResult:
     """What a call gave and what it cost."""
 
     data: Json
     spend: Spend = Spend()
 
 
-Perform = Callable[[], Awaitable[Answer]]
+Perform = Callable[[], Awaitable[CallResult]]
 
 
-class _Landed(NamedTuple):
-    """The answer of a call, and the calls that it rests on, wherever it was made from."""
+class _RecordedResult(NamedTuple):
+    """The result of a call, and the calls that it rests on, wherever it was made from."""
 
     key: str
     answer: Json
@@ -112,15 +112,15 @@ class Journal:
     """
 
     store: Store
-    claim: Claim
+    lease: Lease
     ledger: BudgetLedger
     clock: Clock
     code_version: str
     is_closed: bool = False
     observers: tuple[Observer, ...] = ()
     # What was learned from the user's documents, which the same rules ask again and again.
-    looks: dict[str, object] = field(default_factory=dict)
-    _flights: dict[str, asyncio.Task[_Landed]] = field(default_factory=dict)
+    lookups: dict[str, object] = field(default_factory=dict)
+    _tasks: dict[str, asyncio.Task[_RecordedResult]] = field(default_factory=dict)
     _performing: dict[str, str] = field(default_factory=dict)
     _called_off: set[str] = field(default_factory=set)
     _keys: set[str] = field(default_factory=set)
@@ -132,58 +132,58 @@ class Journal:
         self._stop = self._stop or reason
 
     async def drain(self, *, timeout_s: float | None = None, with_pages: bool = True) -> None:
-        """Wait until the calls in flight have finished and their answers are kept; drop what takes longer."""
-        kept = {self._flights[key] for key, kind in self._performing.items() if with_pages or kind != "fetch"}
-        self.abandon(kept)
-        if kept:
-            await asyncio.wait(kept, timeout=timeout_s)
+        """Wait until the calls in flight have finished and their results are kept; drop what takes longer."""
+        awaited = {self._tasks[key] for key, kind in self._performing.items() if with_pages or kind != "fetch"}
+        self.abandon(awaited)
+        if awaited:
+            await asyncio.wait(awaited, timeout=timeout_s)
         self.abandon()
 
-    def abandon(self, kept: Collection["asyncio.Task[_Landed]"] = ()) -> None:
+    def abandon(self, awaited: Collection["asyncio.Task[_RecordedResult]"] = ()) -> None:
         """Drop every call in flight but those."""
-        for task in self._flights.values():
-            if task not in kept:
+        for task in self._tasks.values():
+            if task not in awaited:
                 task.cancel()
 
     def call_off(self, call: Call) -> None:
-        """Drop one call in flight whose answer nobody needs any more; it is put on record as failed."""
-        flight = self._flights.get(call.key(0))
-        if flight is not None:
+        """Drop one call in flight whose result nobody needs any more; it is put on record as failed."""
+        task = self._tasks.get(call.key(0))
+        if task is not None:
             self._called_off.add(call.key(0))
-            flight.cancel()
+            task.cancel()
 
-    async def call(self, call: Call, perform: Perform, trail: Trail) -> Json:
-        """Return the recorded answer of the call, or make it; a recorded failure is raised again.
+    async def call(self, call: Call, perform: Perform, dependencies: Dependencies) -> Json:
+        """Return the recorded result of the call, or make it; a recorded failure is raised again.
 
-        The same call made from two branches at once is one flight. The call itself runs in a task of its own, so that
-        a branch that is cancelled does not lose an answer that was paid for.
+        The same call made from two branches at once is made once. The call itself runs in a task of its own, so that
+        a branch that is cancelled does not lose a result that was paid for.
         """
-        flight_key = call.key(0)
-        flight = self._flights.get(flight_key)
-        if flight is None:
-            flight = asyncio.create_task(self._find_or_make(call, perform, trail.heads))
-            self._flights[flight_key] = flight
-            flight.add_done_callback(lambda done: self._land(flight_key, done))
+        task_key = call.key(0)
+        task = self._tasks.get(task_key)
+        if task is None:
+            task = asyncio.create_task(self._find_or_make(call, perform, dependencies.heads))
+            self._tasks[task_key] = task
+            task.add_done_callback(lambda done: self._forget_task(task_key, done))
         try:
-            landed = await asyncio.shield(flight)
+            recorded = await asyncio.shield(task)
         except CallFailed as failure:
             if failure.call_key:
-                trail.follow(failure.call_key)
+                dependencies.follow(failure.call_key)
             raise
-        trail.follow(landed.key, landed.after)
-        return landed.answer
+        dependencies.follow(recorded.key, recorded.after)
+        return recorded.answer
 
-    def _land(self, flight_key: str, flight: "asyncio.Task[_Landed]") -> None:
-        self._flights.pop(flight_key, None)
-        self._called_off.discard(flight_key)
-        if not flight.cancelled():
-            flight.exception()  # Marks it as seen: the branch that waited for it may be gone.
+    def _forget_task(self, task_key: str, task: "asyncio.Task[_RecordedResult]") -> None:
+        self._tasks.pop(task_key, None)
+        self._called_off.discard(task_key)
+        if not task.cancelled():
+            task.exception()  # Marks it as seen: the branch that waited for it may be gone.
 
-    async def _find_or_make(self, call: Call, perform: Perform, after: tuple[str, ...]) -> "_Landed":
+    async def _find_or_make(self, call: Call, perform: Perform, after: tuple[str, ...]) -> "_RecordedResult":
         attempt, row = await self._newest(call)
         key = call.key(attempt)
         if row is not None and row.state == "done":
-            return _Landed(key, await unpacked(row.answer, self.store), row.after)
+            return _RecordedResult(key, await unpacked(row.answer, self.store), row.after)
         if row is not None and row.error is not None and row.state != "started":
             waits = row.error.get("retry_after_s")
             retry_after_s = waits if isinstance(waits, int | float) else None
@@ -213,7 +213,7 @@ class Journal:
         )
         self._performing[call.key(0)] = call.kind
         try:
-            return _Landed(key, await self._make(call, perform, started), after)
+            return _RecordedResult(key, await self._make(call, perform, started), after)
         finally:
             self._performing.pop(call.key(0), None)
 
@@ -221,11 +221,11 @@ class Journal:
         attempt = 0
         if not self._is_known:
             # Most calls are new: who knows all keys need not look for each.
-            self._keys |= {row.key for row in await self.store.list_calls(self.claim.run)}
+            self._keys |= {row.key for row in await self.store.list_calls(self.lease.run)}
             self._is_known = True
         while True:
             key = call.key(attempt)
-            row = await self.store.find_call(self.claim.run, key) if key in self._keys else None
+            row = await self.store.find_call(self.lease.run, key) if key in self._keys else None
             if row is None or not row.is_superseded:
                 return attempt, row
             attempt += 1
@@ -240,7 +240,7 @@ class Journal:
                 raise self._stop
             if call.kind not in DECISIONS:
                 await self._write(started)
-            work = Work(call.kind, call.name, self.claim.run, call.scope, call.payload)
+            work = Work(call.kind, call.name, self.lease.run, call.scope, call.payload)
             with watched(() if call.kind in DECISIONS else self.observers, work):
                 answer = await _within(call.estimate.seconds, perform())
                 work.answer = answer.data
@@ -266,7 +266,7 @@ class Journal:
             raise
         finally:
             if call.kind not in _FREE:
-                self.ledger.settle(call.estimate, spend)
+                self.ledger.charge(call.estimate, spend)
 
     async def _failed(self, started: JournalRow, failure: CallFailed, *, state: str = "failed") -> CallFailed:
         """Put a failure on record and return it, with the key of its call."""
@@ -286,13 +286,13 @@ class Journal:
 
     async def _write(self, row: JournalRow) -> None:
         self._keys.add(row.key)
-        await self.store.record_call(self.claim, row)
+        await self.store.record_call(self.lease, row)
 
     async def _pack(self, data: Json) -> Json:
         text = canonical_json(data).encode("utf-8", "surrogatepass")
-        if len(text) <= _INLINE_ANSWER_BYTES:
+        if len(text) <= _INLINE_RESULT_BYTES:
             return data
-        return {_BLOB: await self.store.put_blob(self.claim, text)}
+        return {_BLOB: await self.store.put_blob(self.lease, text)}
 
 
 def blob_of(answer: Json) -> str:
@@ -306,18 +306,18 @@ async def unpacked(answer: Json, store: Store) -> Json:
     return json_of(await store.get_blob(blob)) if blob else answer
 
 
-async def model_answers(rows: list[JournalRow], store: Store) -> list[JsonObject]:
+async def model_calls(rows: list[JournalRow], store: Store) -> list[JsonObject]:
     """Return what a journal keeps of the calls to models that were answered."""
     answers = [await unpacked(row.answer, store) for row in rows if row.kind == "llm" and row.state == "done"]
     return [answer for answer in answers if isinstance(answer, dict)]
 
 
-async def _within(seconds: float, answer: Awaitable[Answer]) -> Answer:
+async def _within(seconds: float, answer: Awaitable[CallResult]) -> CallResult:
     """Wait for an answer, at most that long (0: for ever). Time in which this process was frozen does not count."""
     waiting, left = asyncio.ensure_future(answer), seconds or math.inf
     try:
         while not waiting.done() and left > 0:
-            slice_s, begun = min(left, _LOOK_EVERY_S, (seconds or math.inf) / 4), time.monotonic()
+            slice_s, begun = min(left, _POLL_INTERVAL_S, (seconds or math.inf) / 4), time.monotonic()
             await asyncio.wait({waiting}, timeout=slice_s)
             left -= min(time.monotonic() - begun, slice_s)
         if not waiting.done():

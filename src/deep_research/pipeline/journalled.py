@@ -12,7 +12,7 @@ from deep_research.corpus.port import Corpus, Listed, OnProgress, PassageHit, Su
 from deep_research.errors import CreditSpent, ModelBusy, ModelError, ModelRefused, NetworkError, UnusableAnswer
 from deep_research.llm.port import ChatModel, ModelReply, ModelRequest, OnDelta
 from deep_research.pipeline.clock import Clock
-from deep_research.pipeline.journal import Answer, Call, Journal, Trail
+from deep_research.pipeline.journal import Call, CallResult, Dependencies, Journal
 from deep_research.pipeline.prompt_meter import PromptMeter
 from deep_research.request import Spend
 from deep_research.value import Json, JsonObject, Value, canonical_json
@@ -64,41 +64,43 @@ class JournalledCorpus:
         return await self.corpus.refresh(on_progress)
 
     async def search(self, query: str, *, limit: int) -> list[PassageHit]:
-        return await kept_look("search", [query, limit], lambda: self.corpus.search(query, limit=limit), _PASSAGES)
+        return await journalled_lookup(
+            "search", [query, limit], lambda: self.corpus.search(query, limit=limit), _PASSAGES
+        )
 
     async def contents(self) -> list[Listed]:
-        return await kept_look("contents", [], self.corpus.contents, _CONTENTS)
+        return await journalled_lookup("contents", [], self.corpus.contents, _CONTENTS)
 
     async def passages(self, address: str) -> list[PassageHit]:
-        return await kept_look("passages", [address], lambda: self.corpus.passages(address), _PASSAGES)
+        return await journalled_lookup("passages", [address], lambda: self.corpus.passages(address), _PASSAGES)
 
     async def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
-        return await kept_look("frequencies", list(terms), lambda: self.corpus.frequencies(terms), _COUNTS)
+        return await journalled_lookup("frequencies", list(terms), lambda: self.corpus.frequencies(terms), _COUNTS)
 
     async def spelled_like(self, term: str) -> str:
-        return await kept_look("spelled_like", [term], lambda: self.corpus.spelled_like(term), _TEXT)
+        return await journalled_lookup("spelled_like", [term], lambda: self.corpus.spelled_like(term), _TEXT)
 
     async def close(self) -> None:
         await self.corpus.close()
 
 
-async def kept_look(
-    act: str, asked: list[Json], look: Callable[[], Awaitable[Result]], kind: TypeAdapter[Result]
+async def journalled_lookup(
+    act: str, asked: list[Json], lookup: Callable[[], Awaitable[Result]], kind: TypeAdapter[Result]
 ) -> Result:
     """Return what a run learned on this machine when it first asked, or look now; outside of a run, just look."""
     journal = _at_work.get()
     if journal is None:
-        return await look()
+        return await lookup()
     payload: Json = [act, *asked]
     key = canonical_json(payload)
-    if key not in journal.looks:
+    if key not in journal.lookups:
 
-        async def perform() -> Answer:
-            return Answer(kind.dump_python(await look(), mode="json"))
+        async def perform() -> CallResult:
+            return CallResult(kind.dump_python(await lookup(), mode="json"))
 
         call = Call("look", f"look/{act}", payload, Spend(), "ending")
-        journal.looks[key] = kind.validate_python(await journal.call(call, perform, Trail()))
-    return cast("Result", journal.looks[key])
+        journal.lookups[key] = kind.validate_python(await journal.call(call, perform, Dependencies()))
+    return cast("Result", journal.lookups[key])
 
 
 # A provider that asks for a longer wait is left for the next one.
@@ -112,7 +114,7 @@ class JournalledModel:
 
     A first model that refuses every call is not passed over, unless its credit is spent: its user can mend that, and
     nobody else is billed for it. `passed_over` is the failure of the first where another answered. `listen` returns
-    who listens to one try. `is_given_up` says that the act was given up: what is on record is still returned, but no
+    who listens to one try. `is_abandoned` says that the act was given up: what is on record is still returned, but no
     call is made.
     """
 
@@ -123,7 +125,7 @@ class JournalledModel:
     tries: int = 1
     jitter: Callable[[], float] = lambda: 1.0
     listen: Callable[[], OnDelta | None] = lambda: None
-    is_given_up: bool = False
+    is_abandoned: bool = False
     left_out: int = 0
     passed_over: NetworkError | ModelError | None = None
     replies: list[ModelReply] = field(default_factory=list)
@@ -176,16 +178,16 @@ class JournalledModel:
         return True
 
     async def _try(self, model: ChatModel, request: ModelRequest, link: int, number: int) -> ModelReply:
-        async def perform() -> Answer:
-            if self.is_given_up:
+        async def perform() -> CallResult:
+            if self.is_abandoned:
                 raise UnusableAnswer(f"the model failed at {request.act} too often in a row; it is not asked again")
             measured = self.meter.measure(request)
             reply = await model.complete(request, on_delta=self.listen())
-            return Answer({"reply": reply.to_json(), "prompt": measured.to_json()}, reply.spend)
+            return CallResult({"reply": reply.to_json(), "prompt": measured.to_json()}, reply.spend)
 
         # A model's name is no part of it, so that a run that goes on with another model keeps what it has.
         payload: JsonObject = {"request": request.to_json(), "link": link, "try": number}
         estimate = model.estimate(request)
-        answer = await self.call("llm", payload, perform, estimate, name=model.name)
-        assert isinstance(answer, dict)
-        return ModelReply.from_json(answer["reply"])
+        result = await self.call("llm", payload, perform, estimate, name=model.name)
+        assert isinstance(result, dict)
+        return ModelReply.from_json(result["reply"])

@@ -18,8 +18,8 @@ from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.context import RunContext, StageContext
 from deep_research.pipeline.control import focus_changes
 from deep_research.pipeline.earlier import Earlier, nearest
-from deep_research.pipeline.fan_out import both, fan_out, isolated, out_of_files, together, told_of
-from deep_research.pipeline.journal import Trail
+from deep_research.pipeline.fan_out import both, describe_error, fan_out, isolated, out_of_files, together
+from deep_research.pipeline.journal import Dependencies
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.outcome import find_copies, section_work, share_out, stop_of
 from deep_research.pipeline.scope import Scope
@@ -83,7 +83,7 @@ class Nodes:
         except Exception as exc:  # Whatever it was, the stage is reported as failed, and it is raised again.
             if stop := out_of_files(exc):
                 raise stop from exc
-            await context.failed(stage, told_of(exc))
+            await context.failed(stage, describe_error(exc))
             raise
         lost = [gap.reason for gap in context.gaps if gap.kind == "search" and not gap.budget]
         if context.skips:
@@ -258,7 +258,7 @@ class Nodes:
         return _handed_on(update | {"is_reread": False}, context)
 
     async def queries(self, state: SectionState, runtime: Context) -> Update:
-        """Settle the queries of the coming round within its grant."""
+        """Choose the queries of the coming round within its grant."""
         number = state.round + 1
         context = _round_context(state.replace(round=number), runtime)
         grant = (state.grants or (0,))[0]
@@ -328,13 +328,13 @@ class Nodes:
 
         await together([read_one() for _ in range(wanted)])
         read = [branch for branch in branches if branch.scope in found]
-        context.trail.join([branch.trail for branch in read])
+        context.dependencies.join([branch.dependencies for branch in read])
         for step in steps:
             await context.emit("progress", {"step": step, "status": "done"})
         pages = [page for branch in read if (page := found[branch.scope]) is not None]
         evidence = tuple(dict.fromkeys(id_ for own, _ in pages for id_ in own))
         return {
-            "tasks": (TaskRecord(scope=context.scope, evidence=evidence, after=context.trail.heads),),
+            "tasks": (TaskRecord(scope=context.scope, evidence=evidence, after=context.dependencies.heads),),
             # What a page has for other sections is shared out to them when all are done.
             "gathered_info": (*evidence, *(id_ for _, others in pages for id_ in others)),
             "visited_sources": [canonical_address(hit.address) for hit in hits[: len(read)]],
@@ -374,7 +374,7 @@ class Nodes:
         before = {*state.evidence, *(id_ for task in state.tasks if task not in tasks for id_ in task.evidence)}
         found = [id_ for task in tasks for id_ in task.evidence]
         evidence = merge_unique(state.evidence, found)
-        context.trail.join([Trail(task.after) for task in tasks])
+        context.dependencies.join([Dependencies(task.after) for task in tasks])
         update: Update = {"evidence": evidence, "fresh": len(set(found) - before)}
         update |= await self._in_branch(Stage.COMPRESS, state.replace(evidence=evidence), context)
         return _handed_on(update, context)
@@ -382,7 +382,7 @@ class Nodes:
     async def reflect(self, state: SectionState, runtime: Context) -> Update:
         """Judge the section after a round; record what it came to so far."""
         context = _round_context(state, runtime, "reflect")
-        judged, _ = await both(self._in_branch(Stage.REFLECT, state, context), _look_for_copies(context))
+        judged, _ = await both(self._in_branch(Stage.REFLECT, state, context), _find_copies(context))
         update: Update = {"queries": ()} | judged | {"grants": state.grants[1:], "iteration_count": state.round}
         update["stop"] = stop_of(state.replace(**update), context.request.depth)
         if update["stop"] in ("budget", "iterations"):
@@ -426,7 +426,7 @@ def _part(state: State, context: StageContext) -> str:
 
 def _handed_on(update: Update, context: StageContext) -> Update:
     """Return an update with what was lost on the way, and the calls that later work rests on."""
-    return {**update, "gaps": context.gaps, "after": context.trail.heads}
+    return {**update, "gaps": context.gaps, "after": context.dependencies.heads}
 
 
 def _with_outcome(state: SectionState, update: Update, context: StageContext) -> Update:
@@ -447,30 +447,30 @@ async def _focus_wanted(state: State, context: StageContext, *, is_last: bool = 
     """Return which change of the focus is to be followed, or 0; after the last look none can come any more."""
     store, run = context.run.store, context.run.row.id
 
-    async def look() -> str:
+    async def lookup() -> str:
         if is_last:
             # Where a change came first, this says nothing.
             await store.put_answer(run, f"focus/{state.focus_followed + 1}", [])
         return str(focus_changes(await store.get_answers(run)))
 
-    wanted = int(await context.decide("focus", [], look))
+    wanted = int(await context.decide("focus", [], lookup))
     return wanted if wanted > state.focus_followed else 0
 
 
 def _allocate_unused(outcomes: Sequence[SectionState], depth: Depth, extra: list[list[int]]) -> None:
     """Allocate what sections did not use to those whose evidence is thin, for the rounds that they have left."""
     unused = sum(max(outcome.granted - len(outcome.asked), 0) for outcome in outcomes)
-    thin = [outcome for outcome in outcomes if outcome.stop == "budget" and outcome.round < depth.max_iterations]
-    for position, outcome in enumerate(thin):
+    cut_short = [outcome for outcome in outcomes if outcome.stop == "budget" and outcome.round < depth.max_iterations]
+    for position, outcome in enumerate(cut_short):
         rest = depth.replace(
-            max_total_queries=unused // len(thin) + (position < unused % len(thin)),
+            max_total_queries=unused // len(cut_short) + (position < unused % len(cut_short)),
             max_iterations=depth.max_iterations - outcome.round,
             queries_first_iteration=depth.queries_followup_iteration,
         )
         extra[outcome.number - 1] = rest.rounds()
 
 
-async def _look_for_copies(context: StageContext) -> None:
+async def _find_copies(context: StageContext) -> None:
     """Look at what was read so far while a model reflects: it is compared in full when all sections are done."""
     if context.adapters.models:
         await find_copies(context.records)

@@ -9,11 +9,11 @@ from deep_research.pipeline.state import DeepResearchState, SectionState, Stop
 from deep_research.reasoning.rules.quoting.selection import repeats
 from deep_research.reasoning.values import Findings, SectionWork, Strings, Synthesis
 from deep_research.request import Depth
-from deep_research.sources.origins import OriginText, group_origins
+from deep_research.sources.copies import ComparedText, group_copies
 from deep_research.text.folding import to_simplified
 
 # A section that is covered so far is not thin, even where its judge would have liked more.
-THIN = 0.7
+LOW_COVERAGE = 0.7
 
 
 def stop_of(state: SectionState, depth: Depth) -> Stop:
@@ -68,15 +68,17 @@ async def share_out(state: DeepResearchState, records: RunRecords, *, has_writer
         others = [id_ for id_ in state.gathered_info if id_ not in known]
         found = await records.evidence(others, section=title)
         fitting = sorted((piece for piece in found if piece.section == title), key=lambda one: (-one.score, one.id))
-        chosen = fitting if has_writer else await in_thread(_new_to, work.evidence, fitting, room=work.brief.room)
+        chosen = (
+            fitting if has_writer else await in_thread(_new_to, work.evidence, fitting, most=work.brief.evidence_limit)
+        )
         shared[title] = tuple(piece.id for piece in chosen)
     return shared
 
 
-def _new_to(known: Sequence[Evidence], offered: Sequence[Evidence], *, room: int) -> list[Evidence]:
+def _new_to(known: Sequence[Evidence], offered: Sequence[Evidence], *, most: int) -> list[Evidence]:
     chosen: list[Evidence] = []
     for piece in offered:
-        if len(known) + len(chosen) >= room:
+        if len(known) + len(chosen) >= most:
             break
         if piece.header or not any(repeats(piece.quote, other.quote) for other in (*known, *chosen)):
             chosen.append(piece)
@@ -88,11 +90,11 @@ def unanswered(outcomes: Sequence[SectionState], findings: Findings) -> list[str
 
     A section that found nothing by itself but was given something by others has not said what is open.
     """
-    given = {work.section.title for work in findings.sections if work.evidence}
+    found_titles = {work.section.title for work in findings.sections if work.evidence}
     left = [
         question
         for outcome in outcomes
-        if not outcome.is_sufficient and (outcome.evidence or outcome.section.title not in given)
+        if not outcome.is_sufficient and (outcome.evidence or outcome.section.title not in found_titles)
         for question in outcome.open_questions
     ]
     return list(dict.fromkeys(left))
@@ -106,12 +108,12 @@ async def find_copies(records: RunRecords) -> dict[str, str]:
 
     Of a user's own documents, the index keeps copies apart already.
     """
-    texts: dict[str, OriginText] = {}
+    texts: dict[str, ComparedText] = {}
     for address, document in (await records.store.list_addresses(records.run)).items():
         if document not in texts and address.startswith(("http://", "https://")):
             read = await records.document(document)
-            texts[document] = OriginText(text=read.text, published=read.published, address=address)
-    leaders = await in_thread(group_origins, texts) if len(texts) > 1 else {}
+            texts[document] = ComparedText(text=read.text, published=read.published, address=address)
+    leaders = await in_thread(group_copies, texts) if len(texts) > 1 else {}
     return {copy: original for copy, original in leaders.items() if copy != original}
 
 
@@ -119,14 +121,14 @@ def without_copies(evidence: Sequence[Evidence], copies: Mapping[str, str]) -> l
     """Return the evidence without what copies repeat: of one origin each text stays once, the original's own first."""
     if not copies:
         return list(evidence)
-    told: dict[str, str] = {}
-    kept = set()
+    texts_of: dict[str, str] = {}
+    chosen_ids = set()
     for piece in sorted(evidence, key=lambda piece: piece.document in copies):
-        origin, text = copies.get(piece.document, piece.document), _bare(piece.quote)
-        if origin == piece.document or text not in told.get(origin, ""):
-            told[origin] = f"{told.get(origin, '')}\n{text}"
-            kept.add(piece.id)
-    return [piece for piece in evidence if piece.id in kept]
+        original, text = copies.get(piece.document, piece.document), _bare(piece.quote)
+        if original == piece.document or text not in texts_of.get(original, ""):
+            texts_of[original] = f"{texts_of.get(original, '')}\n{text}"
+            chosen_ids.add(piece.id)
+    return [piece for piece in evidence if piece.id in chosen_ids]
 
 
 def _bare(text: str) -> str:

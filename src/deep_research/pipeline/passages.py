@@ -64,15 +64,15 @@ async def whole_tables(findings: Findings, records: RunRecords) -> Findings:
     """Return the findings with every row of the tables of which some were found: a series with holes tells another."""
     sections = []
     for work in findings.sections:
-        kept = [piece for piece in work.evidence if not piece.header]
+        passages = [piece for piece in work.evidence if not piece.header]
         tables: dict[str, list[Evidence]] = {}
         for piece in work.evidence:
             if piece.header:
                 tables.setdefault(piece.header, []).append(piece)
         for found in tables.values():
             document = await records.document(found[0].document)
-            kept += await in_thread(_rows_of_table, document, found)
-        sections.append(work.replace(evidence=tuple(kept)))
+            passages += await in_thread(_rows_of_table, document, found)
+        sections.append(work.replace(evidence=tuple(passages)))
     return findings.replace(sections=tuple(sections))
 
 

@@ -66,10 +66,10 @@ def plan_from_text(text: str, original: Plan, words: Words) -> Plan:
         raise InputError(words("plan.not_yaml", line=1, problem="YAML")) from exc
     if not isinstance(data, Mapping):
         raise InputError(words("plan.not_mapping"))
-    return _Reader(original, words).plan(data)
+    return _PlanReader(original, words).plan(data)
 
 
-class _Reader:
+class _PlanReader:
     """Takes a plan from plain data, key by key, and says of the first thing that does not fit what would."""
 
     def __init__(self, original: Plan, words: Words) -> None:
@@ -90,75 +90,76 @@ class _Reader:
             same = first.setdefault(section.title.casefold(), number)
             if same != number:
                 raise InputError(self._words("plan.same_title", first=same, second=number, title=section.title))
-        kept = self._original
+        original = self._original
         return Plan(
             research_title=self._filled(self._present(data, "research_title"), "research_title"),
-            goal=self._text(data.get("goal", kept.goal), "goal"),
-            scope=self._text(data.get("scope", kept.scope), "scope"),
+            goal=self._text(data.get("goal", original.goal), "goal"),
+            scope=self._text(data.get("scope", original.scope), "scope"),
             domains=tuple(
-                self._text(one, "domains") for one in self._list(data.get("domains", kept.domains), "domains")
+                self._text(one, "domains") for one in self._list(data.get("domains", original.domains), "domains")
             ),
             sections=sections,
         )
 
-    def _section(self, data: object, place: str) -> SectionPlan:
-        data = self._mapping(data, _SECTION_KEYS, place, "section")
-        queries = self._list(data.get("search_queries", ()), f"{place}: search_queries")
+    def _section(self, data: object, key_path: str) -> SectionPlan:
+        data = self._mapping(data, _SECTION_KEYS, key_path, "section")
+        queries = self._list(data.get("search_queries", ()), f"{key_path}: search_queries")
         return SectionPlan(
-            title=self._filled(self._present(data, "title", f"{place}: "), f"{place}: title"),
-            description=self._text(data.get("description", ""), f"{place}: description"),
+            title=self._filled(self._present(data, "title", f"{key_path}: "), f"{key_path}: title"),
+            description=self._text(data.get("description", ""), f"{key_path}: description"),
             search_queries=tuple(
-                self._query(query, f"{place}: search_queries {number}") for number, query in enumerate(queries, start=1)
+                self._query(query, f"{key_path}: search_queries {number}")
+                for number, query in enumerate(queries, start=1)
             ),
         )
 
-    def _query(self, data: object, place: str) -> SearchQuery:
+    def _query(self, data: object, key_path: str) -> SearchQuery:
         if isinstance(data, str):
-            return self._known.get(data) or SearchQuery(query=self._filled(data, place))
-        data = self._mapping(data, _QUERY_KEYS, place, "query")
-        query = self._filled(self._present(data, "query", f"{place}: "), f"{place}: query")
-        goal = self._text(data.get("goal", ""), f"{place}: goal")
+            return self._known.get(data) or SearchQuery(query=self._filled(data, key_path))
+        data = self._mapping(data, _QUERY_KEYS, key_path, "query")
+        query = self._filled(self._present(data, "query", f"{key_path}: "), f"{key_path}: query")
+        goal = self._text(data.get("goal", ""), f"{key_path}: goal")
         try:
             return SearchQuery.model_validate({**data, "query": query, "goal": goal})
         except ValidationError:
-            self._refuse(place, "query")
+            self._refuse(key_path, "query")
 
-    def _mapping(self, data: object, known: Sequence[str], place: str, wanted: str) -> Data:
+    def _mapping(self, data: object, known: Sequence[str], key_path: str, wanted: str) -> Data:
         if not isinstance(data, Mapping):
-            self._refuse(place, wanted)
-        self._check_keys(data, known, f"{place}: ")
+            self._refuse(key_path, wanted)
+        self._check_keys(data, known, f"{key_path}: ")
         return data
 
-    def _check_keys(self, data: Data, known: Sequence[str], place: str) -> None:
+    def _check_keys(self, data: Data, known: Sequence[str], key_path: str) -> None:
         for key in data:
             if key not in known:
-                raise InputError(self._words("plan.unknown_key", place=f"{place}{key}", known=", ".join(known)))
+                raise InputError(self._words("plan.unknown_key", place=f"{key_path}{key}", known=", ".join(known)))
 
-    def _present(self, data: Data, key: str, place: str = "") -> object:
+    def _present(self, data: Data, key: str, key_path: str = "") -> object:
         if key not in data:
-            raise InputError(self._words("plan.missing", place=f"{place}{key}"))
+            raise InputError(self._words("plan.missing", place=f"{key_path}{key}"))
         return data[key]
 
-    def _text(self, value: object, place: str) -> str:
+    def _text(self, value: object, key_path: str) -> str:
         # A key with nothing behind it is an empty text in an editor's eyes.
         if value is None:
             return ""
         if not isinstance(value, str):
-            self._refuse(place, "text")
+            self._refuse(key_path, "text")
         return " ".join(value.split())
 
-    def _filled(self, value: object, place: str) -> str:
-        text = self._text(value, place)
+    def _filled(self, value: object, key_path: str) -> str:
+        text = self._text(value, key_path)
         if not text:
-            raise InputError(self._words("plan.empty", place=place))
+            raise InputError(self._words("plan.empty", place=key_path))
         return text
 
-    def _list(self, value: object, place: str) -> Sequence[object]:
+    def _list(self, value: object, key_path: str) -> Sequence[object]:
         if value is None:
             return ()
         if not isinstance(value, list | tuple):
-            self._refuse(place, "list")
+            self._refuse(key_path, "list")
         return value
 
-    def _refuse(self, place: str, wanted: str) -> NoReturn:
-        raise InputError(self._words("plan.wrong_type", place=place, wanted=self._words(f"plan.{wanted}")))
+    def _refuse(self, key_path: str, wanted: str) -> NoReturn:
+        raise InputError(self._words("plan.wrong_type", place=key_path, wanted=self._words(f"plan.{wanted}")))

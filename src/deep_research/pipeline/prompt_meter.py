@@ -32,9 +32,9 @@ class PromptMeter:
         text = request.text
         repeated = _shared(self._earlier[-1], text) if self._earlier else 0
         # Of all texts in order, the neighbours have most in common with one.
-        place = bisect(self._sorted, text)
-        seen = max((_shared(earlier, text) for earlier in self._sorted[max(0, place - 1) : place + 1]), default=0)
-        self._sorted.insert(place, text)
+        index = bisect(self._sorted, text)
+        seen = max((_shared(earlier, text) for earlier in self._sorted[max(0, index - 1) : index + 1]), default=0)
+        self._sorted.insert(index, text)
         self._earlier.append(text)
         if len(self._earlier) > _REMEMBERED:
             self._sorted.remove(self._earlier.popleft())

@@ -7,7 +7,7 @@ from typing import TypeVar
 from deep_research.evidence.passage import Evidence
 from deep_research.pipeline.journal import unpacked
 from deep_research.sources.document import Document
-from deep_research.store.port import Claim, JournalRow
+from deep_research.store.port import JournalRow, Lease
 from deep_research.store.store import Store
 from deep_research.value import Json, Value, canonical_json, json_of
 
@@ -19,12 +19,12 @@ class RunRecords:
     """The store, bound to one run."""
 
     store: Store
-    claim: Claim
+    lease: Lease
 
     @property
     def run(self) -> str:
         """Return the run's id."""
-        return self.claim.run
+        return self.lease.run
 
     async def document(self, id_: str) -> Document:
         """Return a document that was read."""
@@ -52,7 +52,7 @@ class RunRecords:
     async def keep(self, value: Value | Sequence[Value]) -> str:
         """Store a value, or a list of values; return its content id for the state."""
         data = value.to_json() if isinstance(value, Value) else [item.to_json() for item in value]
-        return await self.store.put_blob(self.claim, canonical_json(data).encode())
+        return await self.store.put_blob(self.lease, canonical_json(data).encode())
 
     async def load(self, kind: type[SomeValue], blob: str) -> SomeValue:
         """Return a stored value."""

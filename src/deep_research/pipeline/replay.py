@@ -41,7 +41,7 @@ def require_done(row: RunRow) -> None:
 
 
 async def copy_run(row: RunRow, store: Store, to: Store, *, logs: Path) -> RunRow:
-    """Put into another store what a run was told, with what it read, as if it had not begun; return its row there."""
+    """Put into another store what a run was asked, with what it read, as if it had not begun; return its row there."""
     begun = row.replace(
         status="created",
         folder=str(folder_of(logs, row.id, row.created_at)),
@@ -56,21 +56,21 @@ async def copy_run(row: RunRow, store: Store, to: Store, *, logs: Path) -> RunRo
     await to.create_run(begun)
     for scope, answer in (await store.get_answers(row.id)).items():
         await to.put_answer(row.id, scope, answer)
-    claim = await to.claim(row.id, current_owner(), lease_s=0.0)
+    lease = await to.lease(row.id, current_owner(), lease_s=0.0)
     for call in await store.list_calls(row.id):
         if blob := blob_of(call.answer):
-            await to.put_blob(claim, await store.get_blob(blob))
+            await to.put_blob(lease, await store.get_blob(blob))
         if call.kind == "fetch" and call.state == "done":
             page = Snapshot.from_json(await unpacked(call.answer, store))
-            await to.put_blob(claim, await store.get_blob(page.snapshot))
-        await to.record_call(claim, call)
+            await to.put_blob(lease, await store.get_blob(page.snapshot))
+        await to.record_call(lease, call)
     # Another run may have been the first to read a text, and have given it its title.
     for address, id_ in (await store.list_addresses(row.id)).items():
         document = await store.get_document(id_)
-        await to.put_blob(claim, await store.get_blob(document.snapshot))
-        await to.put_document(claim, document, address=address)
+        await to.put_blob(lease, await store.get_blob(document.snapshot))
+        await to.put_document(lease, document, address=address)
     event = NewEvent(at=row.created_at, kind="run-status", key="run-status:copied", data={"status": "interrupted"})
-    await to.finish(claim, "interrupted", event=event)
+    await to.finish(lease, "interrupted", event=event)
     return begun
 
 

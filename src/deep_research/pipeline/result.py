@@ -40,15 +40,15 @@ class Result(Value):
 
 async def result_of(row: RunRow, store: Store) -> Result:
     """Return the report of a run that is done."""
-    result = kept_of(row)
+    result = stored_result(row)
     wanted = ("title", "learnings", "sources", "is_verified", "is_searched")
     # A run of an earlier version does not say whether it was searched.
-    kept = {key: result[key] for key in wanted if key in result}
+    values = {key: result[key] for key in wanted if key in result}
     # Before sources were looked through for pictures, the paths of the figures were kept alone.
     images = result["images"] if isinstance(result["images"], list) else []
     known = (Image.from_json({"address": image} if isinstance(image, str) else image) for image in images)
     return Result(
-        **cast("dict[str, Any]", kept),
+        **cast("dict[str, Any]", values),
         images=tuple(_found(image, row.folder) for image in known),
         final_report=(await store.get_blob(str(result["report"]))).decode(),
         run=row.id,
@@ -56,7 +56,7 @@ async def result_of(row: RunRow, store: Store) -> Result:
     )
 
 
-def kept_of(row: RunRow) -> JsonObject:
+def stored_result(row: RunRow) -> JsonObject:
     """Return what a run's row keeps of its report; raise `UsageError` where it has none."""
     if row.result is None:
         raise UsageError(f"Run {row.id} has no report; it is {row.status}.")
@@ -72,7 +72,7 @@ def _found(image: Image, folder: str) -> Image:
 
 async def edition_of(row: RunRow, store: Store) -> Edition:
     """Return the parts of a run's report."""
-    result = kept_of(row)
+    result = stored_result(row)
     if "edition" not in result:
         raise UsageError(f"Run {row.id} was made by an earlier version, which kept its report as Markdown only.")
     return Edition.from_json(json_of(await store.get_blob(str(result["edition"]))))
@@ -81,7 +81,7 @@ async def edition_of(row: RunRow, store: Store) -> Edition:
 async def contents_of(row: RunRow, store: Store, *, with_sources: bool = False) -> Contents:
     """Return the report of a run that is done, in parts; with its cited sources where they are asked for."""
     edition = await edition_of(row, store)
-    result = kept_of(row)
+    result = stored_result(row)
     ids = {id_ for caption in edition.captions for id_ in (caption.figure.png, caption.figure.svg) if id_}
     cited = edition.citations.cited if with_sources else ()
     documents = [await store.get_document(source.document) for source in cited]

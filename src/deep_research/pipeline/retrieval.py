@@ -20,7 +20,7 @@ from deep_research.value import Json, JsonObject
 
 # What is counted of an engine: in `retrieval.json`, and of that in the report.
 _COUNTS = ("asked", "results", "empty", "failed", "read", "cited")
-_TOLD = ("asked", "results", "read", "cited")
+_SHOWN_COUNTS = ("asked", "results", "read", "cited")
 
 
 @dataclass
@@ -44,7 +44,7 @@ class EngineHealth:
 
 
 @dataclass(frozen=True)
-class Health:
+class RetrievalHealth:
     """All engines, and the pages; `blocked` names those that could not be had or not be used, and why.
 
     `delivered` names those of them of which an engine gave an abstract or a text, and which one; `is_followed` says
@@ -81,16 +81,16 @@ class Health:
             for one in self.engines
         ]
         pages: JsonObject = {"tried": self.tried, "fetched": self.fetched, "cited": self.cited}
-        given: JsonObject = {
+        delivered_pages: JsonObject = {
             address: {"kind": one.kind, "engine": one.engine} for address, one in sorted(self.delivered.items())
         }
         return {
             "engines": engines,
-            "pages": pages | {"blocked": dict(sorted(self.blocked.items())), "delivered": given},
+            "pages": pages | {"blocked": dict(sorted(self.blocked.items())), "delivered": delivered_pages},
         }
 
 
-async def health_of(cited: Iterable[str], records: RunRecords, *, is_followed: bool = False) -> Health:
+async def health_of(cited: Iterable[str], records: RunRecords, *, is_followed: bool = False) -> RetrievalHealth:
     """Return the health of a run's retrieval, from its journal; `cited` are the snapshots that the report cites."""
     # A search that has begun and not ended when the report is written failed in a way that nobody foresaw.
     wanted = {"search": ("done", "failed", "started"), "fetch": ("done", "failed")}
@@ -100,29 +100,29 @@ async def health_of(cited: Iterable[str], records: RunRecords, *, is_followed: b
     blocked: dict[str, str] = {}
     engines: dict[str, EngineHealth] = {}
     for row in rows:
-        answer, address = await records.answer(row), row.scope.removeprefix(fetch_scope(""))
+        result, address = await records.answer(row), row.scope.removeprefix(fetch_scope(""))
         if row.kind == "search":
             name = Scope(row.scope).last
-            _count(engines.setdefault(name, EngineHealth(name)), row, answer)
+            _count(engines.setdefault(name, EngineHealth(name)), row, result)
         elif row.error is not None:
             blocked[address] = str(row.error["detail"])
         else:
-            pages[address] = Snapshot.from_json(answer).snapshot
+            pages[address] = Snapshot.from_json(result).snapshot
     used = set(cited)
     documents = [(address, await records.document(id_)) for id_, address in (await records.documents()).items()]
     delivered = {address: read.delivered for address, read in documents if read.delivered}
-    given = {(read.delivered.engine, read.snapshot) for _, read in documents if read.delivered}
+    delivered_pages = {(read.delivered.engine, read.snapshot) for _, read in documents if read.delivered}
     for engine in engines.values():
         read = {pages[address] for address in engine.found if address in pages}
-        read |= {snapshot for name, snapshot in given if name == engine.name}
+        read |= {snapshot for name, snapshot in delivered_pages if name == engine.name}
         engine.read, engine.cited = len(read), len(read & used)
     in_order = sorted(engines.values(), key=lambda one: (one.name != LOCAL, -one.cited, -one.results, one.name))
-    read_pages, texts = set(pages.values()), {snapshot for _, snapshot in given}
+    read_pages, texts = set(pages.values()), {snapshot for _, snapshot in delivered_pages}
     counted = len(read_pages), len(used & (read_pages | texts))
-    return Health(tuple(in_order), *counted, blocked, delivered, is_followed)
+    return RetrievalHealth(tuple(in_order), *counted, blocked, delivered, is_followed)
 
 
-def _count(engine: EngineHealth, row: JournalRow, answer: Json) -> None:
+def _count(engine: EngineHealth, row: JournalRow, result: Json) -> None:
     if row.error is not None:
         is_skipped = row.error["name"] == ServiceClosed.__name__
         engine.skipped += is_skipped
@@ -134,7 +134,7 @@ def _count(engine: EngineHealth, row: JournalRow, answer: Json) -> None:
     if row.state == "started":
         engine.failures["unexpected error"] += 1
         return
-    hits = answer if isinstance(answer, list) else []
+    hits = result if isinstance(result, list) else []
     engine.results += len(hits)
     engine.empty += not hits
     engine.found |= {canonical_address(str(hit["address"])) for hit in hits if isinstance(hit, dict)}
@@ -146,10 +146,10 @@ def title_of(engine: str, specs: Mapping[str, EngineSpec]) -> str:
 
 
 @dataclass(frozen=True)
-class Account:
+class SearchSummary:
     """The account of the search in the report's language."""
 
-    health: Health
+    health: RetrievalHealth
     specs: Mapping[str, EngineSpec]
     words: Words
 
@@ -157,7 +157,7 @@ class Account:
         """Say what each engine did, what became of the pages, and why engines failed."""
         health = self.health
         did = [
-            self.words("search.did", engine=self._title(one), **{name: getattr(one, name) for name in _TOLD})
+            self.words("search.did", engine=self._title(one), **{name: getattr(one, name) for name in _SHOWN_COUNTS})
             for one in health.engines
         ]
         pages = {"tried": health.tried, "fetched": health.fetched, "blocked": len(health.blocked)}

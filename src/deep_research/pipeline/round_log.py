@@ -26,7 +26,7 @@ class RoundLog:
     async def write(self, folder: RunFolder) -> None:
         """Write what is known of every round that was begun."""
         async with self._writing:
-            for event in await folder.store.read_events(folder.claim.run, after=self._seq):
+            for event in await folder.store.read_events(folder.lease.run, after=self._seq):
                 self._seq = event.seq
                 self._events += [event] if event.kind in _KINDS else []
             await folder.write_json(FILE, *rounds_of(self._events))
@@ -35,11 +35,11 @@ class RoundLog:
 def rounds_of(events: Iterable[RunEvent]) -> list[JsonObject]:
     """Return a record for each section and round, in that order; a retry's events replace those before."""
     newest = {event.key.partition("~")[0]: event for event in events if event.kind in _KINDS}
-    places: dict[tuple[int, int], list[RunEvent]] = {}
+    by_round: dict[tuple[int, int], list[RunEvent]] = {}
     for event in newest.values():
-        if place := Scope(event.key.split(":")[1]).section_and_round:
-            places.setdefault(place, []).append(event)
-    return [_record(number, own) for (_, number), own in sorted(places.items())]
+        if round_key := Scope(event.key.split(":")[1]).section_and_round:
+            by_round.setdefault(round_key, []).append(event)
+    return [_record(number, own) for (_, number), own in sorted(by_round.items())]
 
 
 def _record(number: int, events: list[RunEvent]) -> JsonObject:

@@ -35,13 +35,13 @@ from deep_research.pipeline.clock import Clock, Stopwatch
 from deep_research.pipeline.context import RunContext
 from deep_research.pipeline.control import answer_run, cancel_run, is_answered, words_of
 from deep_research.pipeline.earlier import request_following
-from deep_research.pipeline.fan_out import out_of_files, told_of
+from deep_research.pipeline.fan_out import describe_error, out_of_files
 from deep_research.pipeline.folder import RunFolder, folder_of, with_files
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.graph import build_graph, recursion_limit
-from deep_research.pipeline.heartbeat import Heartbeat
+from deep_research.pipeline.heartbeat import LeaseRenewal
 from deep_research.pipeline.journal import Journal, spent_so_far
-from deep_research.pipeline.journalled import kept_look, working_for
+from deep_research.pipeline.journalled import journalled_lookup, working_for
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.result import Result, contents_of, result_of
 from deep_research.pipeline.state import DeepResearchState
@@ -50,7 +50,7 @@ from deep_research.pipeline.watching import Work, watched
 from deep_research.readers import warm_up
 from deep_research.request import ResearchRequest
 from deep_research.store.lease import current_owner
-from deep_research.store.port import Claim, RunRow
+from deep_research.store.port import Lease, RunRow
 from deep_research.store.store import Store
 from deep_research.value import Json, JsonObject, json_of
 
@@ -92,8 +92,8 @@ class _End(NamedTuple):
 
 
 @dataclass(eq=False)
-class _Session:
-    """One process at work on one run, from the claim on; `stop` may come at any time."""
+class _RunSession:
+    """One process at work on one run, from taking its lease on; `stop` may come at any time."""
 
     journal: Journal | None = None
     task: asyncio.Task[_End] | None = None
@@ -117,7 +117,7 @@ class AgentRuntime:
         self.machine = machine or StateMachine()
         self._wiring = wiring
         self._code_version = code_version
-        self._sessions: set[_Session] = set()
+        self._sessions: set[_RunSession] = set()
         self._open: Store | None = None
         self._borrowers = 0
 
@@ -203,7 +203,7 @@ class AgentRuntime:
             session.stop(reason or RunInterrupted())
 
     async def _session(self, run: str, *, on_event: OnEvent | None, on_live: OnLive | None, retry: bool) -> RunRow:
-        session = _Session()
+        session = _RunSession()
         self._sessions.add(session)
         try:
             async with self.store() as store:
@@ -211,20 +211,20 @@ class AgentRuntime:
                 retry = retry or row.retry_requested
                 if not retry and not await _needs_work(store, row):
                     return row
-                claim = await store.claim(row.id, current_owner(), lease_s=self.adapters.lease_s, seen_epoch=row.epoch)
+                lease = await store.lease(row.id, current_owner(), lease_s=self.adapters.lease_s, seen_epoch=row.epoch)
                 try:
                     if retry:
-                        await store.raise_attempt(claim)
+                        await store.raise_attempt(lease)
                     row = await store.get_run(row.id)
-                    context, stopwatch = await self._context(store, row, claim, on_event, on_live)
+                    context, stopwatch = await self._context(store, row, lease, on_event, on_live)
                 except DeepResearchError as exc:
-                    await _leave(StreamingManager(store=store, claim=claim, clock=self.adapters.clock), exc)
+                    await _leave(StreamingManager(store=store, lease=lease, clock=self.adapters.clock), exc)
                     raise
                 session.journal = context.journal
                 loop = asyncio.get_running_loop()
-                with Heartbeat(
+                with LeaseRenewal(
                     self.adapters.open_store,
-                    claim,
+                    lease,
                     self.adapters.heartbeat_s,
                     stopwatch,
                     on_stop=lambda reason: loop.call_soon_threadsafe(session.stop, reason),
@@ -234,7 +234,7 @@ class AgentRuntime:
             self._sessions.discard(session)
 
     async def _context(
-        self, store: Store, row: RunRow, claim: Claim, on_event: OnEvent | None, on_live: OnLive | None
+        self, store: Store, row: RunRow, lease: Lease, on_event: OnEvent | None, on_live: OnLive | None
     ) -> tuple[RunContext, Stopwatch]:
         clock = self.adapters.clock
         stopwatch = Stopwatch(clock, before_s=row.active_s)
@@ -242,12 +242,12 @@ class AgentRuntime:
         ledger = BudgetLedger(row.request.budget, spent, active_s=stopwatch.active_s)
         context = RunContext(
             row=row,
-            claim=claim,
+            lease=lease,
             adapters=self.adapters,
             store=store,
             journal=Journal(
                 store=store,
-                claim=claim,
+                lease=lease,
                 ledger=ledger,
                 clock=clock,
                 code_version=self._code_version,
@@ -256,20 +256,20 @@ class AgentRuntime:
             ),
             streaming=StreamingManager(
                 store=store,
-                claim=claim,
+                lease=lease,
                 clock=clock,
                 attempt=row.attempt,
                 on_event=on_event,
                 on_live=on_live,
                 take_s=stopwatch.take_s,
             ),
-            folder=RunFolder(Path(row.folder), store=store, claim=claim),
+            folder=RunFolder(Path(row.folder), store=store, lease=lease),
             answers=await store.get_answers(row.id),
         )
         return context, stopwatch
 
-    async def _drive(self, session: _Session, context: RunContext) -> RunRow:
-        emit = Emitter(context.streaming, f"epoch/{context.claim.epoch}")
+    async def _drive(self, session: _RunSession, context: RunContext) -> RunRow:
+        emit = Emitter(context.streaming, f"epoch/{context.lease.epoch}")
         try:
             await emit("run-status", {"status": "running"})
             if self.adapters.specs:
@@ -293,9 +293,9 @@ class AgentRuntime:
                 raise stop from exc
             raise
 
-    async def _run_graph(self, session: _Session, context: RunContext, given: DeepResearchState) -> _End:
+    async def _run_graph(self, session: _RunSession, context: RunContext, initial: DeepResearchState) -> _End:
         """Run the graph in a task that a signal, a cancel or a takeover can stop; keep what is in flight."""
-        session.task = asyncio.ensure_future(self._retried(context, given))
+        session.task = asyncio.ensure_future(self._retried(context, initial))
         if session.reason is not None:
             session.task.cancel()
         try:
@@ -332,15 +332,15 @@ class AgentRuntime:
         await stage.emit("progress", {"step": "index", "status": "done", "data": counted})
         return stage.gaps
 
-    async def _retried(self, context: RunContext, given: DeepResearchState) -> _End:
+    async def _retried(self, context: RunContext, initial: DeepResearchState) -> _End:
         """Run the graph from its beginning, also when it is tried again: what was done comes from the journal."""
 
         async def drive() -> _End:
             context.failures.clear()
-            return await self._invoke(context, given)
+            return await self._invoke(context, initial)
 
         async def on_retry(exc: Exception, retry: int) -> None:
-            emit = Emitter(context.streaming, f"epoch/{context.claim.epoch}/retry/{retry}")
+            emit = Emitter(context.streaming, f"epoch/{context.lease.epoch}/retry/{retry}")
             category = ErrorClassifier.classify(exc)
             message = masked(str(exc))
             await emit("error", {"message": message, "category": category, "retry_count": retry, "step": "workflow"})
@@ -348,26 +348,26 @@ class AgentRuntime:
                 # What was tried again is superseded: what fails here failed in the run's last try.
                 retry = MAX_RETRIES
             elif isinstance(exc, CallFailed) and exc.call_key:
-                await context.store.supersede_calls(context.claim, list(exc.call_keys or (exc.call_key,)))
+                await context.store.supersede_calls(context.lease, list(exc.call_keys or (exc.call_key,)))
             if retry == MAX_RETRIES:
                 context.last_try.set()
 
         return await retry_with_backoff(drive, clock=self.adapters.clock, on_retry=on_retry)
 
-    async def _invoke(self, context: RunContext, given: DeepResearchState) -> _End:
+    async def _invoke(self, context: RunContext, initial: DeepResearchState) -> _End:
         from langsmith import tracing_context
 
         graph = build_graph(self.machine)
         config = RunnableConfig(recursion_limit=recursion_limit(context.row.request.depth))
         # Private by default: what the environment says about LangSmith does not count, only our own setting.
         with tracing_context(enabled=self.adapters.tracing):
-            result = await graph.ainvoke(given, config, context=context)
+            result = await graph.ainvoke(initial, config, context=context)
         if questions := result.get("__interrupt__"):
             return _End("waiting", pending=questions[0].value)
-        kept = json_of(await context.store.get_blob(result["final_report"]))
-        assert isinstance(kept, dict)
+        stored = json_of(await context.store.get_blob(result["final_report"]))
+        assert isinstance(stored, dict)
         ends: JsonObject = {"is_verified": bool(result.get("is_verified")), "files": await context.folder.keep()}
-        return _End("done", result=kept | ends)
+        return _End("done", result=stored | ends)
 
 
 async def _leave(streaming: StreamingManager, exc: Exception) -> RunTaken | None:
@@ -378,7 +378,11 @@ async def _leave(streaming: StreamingManager, exc: Exception) -> RunTaken | None
     status: RunStatus = "failed"
     if isinstance(exc, StopRun):
         status = "cancelled" if isinstance(exc, RunCancelled) else "interrupted"
-    error: JsonObject = {"name": type(exc).__name__, "detail": told_of(exc), "category": ErrorClassifier.classify(exc)}
+    error: JsonObject = {
+        "name": type(exc).__name__,
+        "detail": describe_error(exc),
+        "category": ErrorClassifier.classify(exc),
+    }
     try:
         await streaming.finish(status, error=error)
     except RunTaken as taken:
@@ -397,13 +401,13 @@ async def _needs_work(store: Store, row: RunRow) -> bool:
 
 
 async def _initial_state(row: RunRow, skipped: list[Gap]) -> DeepResearchState:
-    """Return what a run begins with; which files it could not read is told as it was when this try of it began."""
+    """Return what a run begins with; which files it could not read is reported as it was when this try of it began."""
 
-    async def look() -> list[Gap]:
+    async def lookup() -> list[Gap]:
         return skipped
 
     request = row.request
-    gaps = await kept_look("skipped", [row.attempt], look, TypeAdapter(list[Gap])) if request.docs else []
+    gaps = await journalled_lookup("skipped", [row.attempt], lookup, TypeAdapter(list[Gap])) if request.docs else []
     return DeepResearchState(
         original_query=request.question,
         language=report_language(request.question, request.language),

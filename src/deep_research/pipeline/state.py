@@ -23,12 +23,12 @@ Stop = Literal["", "sufficient", "budget", "iterations", "exhausted", "refocused
 ContentId = StrictStr
 
 
-class _Placed(Protocol):
+class _Scoped(Protocol):
     @property
     def scope(self) -> str: ...
 
 
-Record = TypeVar("Record", bound=_Placed)
+Record = TypeVar("Record", bound=_Scoped)
 
 
 def merge_unique(known: Sequence[str], new: Sequence[str]) -> Strings:
@@ -42,7 +42,7 @@ def merge_by_scope(known: Sequence[Record], new: Sequence[Record]) -> tuple[Reco
     return tuple(merged[key] for key in sorted(merged))
 
 
-def _natural(record: _Placed) -> tuple[tuple[int, int | str], ...]:
+def _natural(record: _Scoped) -> tuple[tuple[int, int | str], ...]:
     lost = (record.kind, record.subject) if isinstance(record, Gap) else ("", "")
     parts = "/".join((record.scope, *lost)).split("/")
     return tuple((0, int(part)) if part.isascii() and part.isdigit() else (1, part) for part in parts)
@@ -62,7 +62,7 @@ _NO_BRIEF = Brief(question="", original="", language="en")
 
 
 class TaskRecord(Value):
-    """What a section is told of a search task that has read its pages."""
+    """What a section learns of a search task that has read its pages."""
 
     scope: str
     evidence: Strings

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from deep_research.events import RunEvent
 from deep_research.llm.port import ModelReply
-from deep_research.pipeline.journal import DECISIONS, longest_chain_s, model_answers, spent_so_far
+from deep_research.pipeline.journal import DECISIONS, longest_chain_s, model_calls, spent_so_far
 from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.request import Spend
 from deep_research.store.port import JournalRow, RunRow
@@ -16,7 +16,7 @@ from deep_research.store.store import Store
 from deep_research.value import Json, JsonObject
 
 
-class Span(NamedTuple):
+class TimeSpan(NamedTuple):
     """A stretch of time."""
 
     begin: datetime
@@ -30,19 +30,19 @@ class Step(NamedTuple):
     """
 
     name: str
-    span: Span
+    span: TimeSpan
     status: str
     reason: str
 
 
-def spans_of(events: Sequence[RunEvent]) -> list[Span]:
+def spans_of(events: Sequence[RunEvent]) -> list[TimeSpan]:
     """Return the stretches in which some process worked on the run: not while it waited, or lay killed."""
-    spans: list[Span] = []
+    spans: list[TimeSpan] = []
     is_over = True
     for event in events:
         status = event.data["status"] if event.kind == "run-status" else ""
         if is_over or status == "running":
-            spans.append(Span(event.at, event.at))
+            spans.append(TimeSpan(event.at, event.at))
         spans[-1] = spans[-1]._replace(end=event.at)
         is_over = status not in ("", "running")
     return spans
@@ -54,32 +54,32 @@ def steps_of(events: Sequence[RunEvent]) -> Iterator[Step]:
     for event in events:
         if event.kind == "progress" and event.data["status"] != "started":
             # A step that failed may have been done in the end.
-            ended[_place(event)] = event
+            ended[_step_key(event)] = event
     for event in events:
         if event.kind == "progress" and event.data["status"] == "started":
-            end = ended.get(_place(event))
-            told: Mapping[str, Any] = end.data if end else {}
-            reason = str((told.get("data") or {}).get("reason", ""))
-            span = Span(event.at, end.at if end else events[-1].at)
-            yield Step(str(event.data["step"]), span, str(told.get("status", "")), reason)
+            end = ended.get(_step_key(event))
+            ending: Mapping[str, Any] = end.data if end else {}
+            reason = str((ending.get("data") or {}).get("reason", ""))
+            span = TimeSpan(event.at, end.at if end else events[-1].at)
+            yield Step(str(event.data["step"]), span, str(ending.get("status", "")), reason)
 
 
-def _place(event: RunEvent) -> tuple[str, str]:
+def _step_key(event: RunEvent) -> tuple[str, str]:
     return str(event.data["step"]), event.key.split(":")[1]
 
 
-def within(some: Iterable[Span], others: Sequence[Span]) -> list[Span]:
+def within(some: Iterable[TimeSpan], others: Sequence[TimeSpan]) -> list[TimeSpan]:
     """Return the parts of some spans that lie in others."""
-    parts = (Span(max(one.begin, other.begin), min(one.end, other.end)) for one in some for other in others)
+    parts = (TimeSpan(max(one.begin, other.begin), min(one.end, other.end)) for one in some for other in others)
     return [part for part in parts if part.begin < part.end]
 
 
-def seconds_of(spans: Iterable[Span]) -> float:
+def seconds_of(spans: Iterable[TimeSpan]) -> float:
     """Return the seconds that spans cover together: what overlaps counts once."""
-    total, reached = 0.0, datetime.min.replace(tzinfo=UTC)
+    total, covered_until = 0.0, datetime.min.replace(tzinfo=UTC)
     for span in sorted(spans):
-        total += max(0.0, (span.end - max(span.begin, reached)).total_seconds())
-        reached = max(reached, span.end)
+        total += max(0.0, (span.end - max(span.begin, covered_until)).total_seconds())
+        covered_until = max(covered_until, span.end)
     return total
 
 
@@ -91,7 +91,7 @@ async def statistics_for(row: RunRow, *, store: Store) -> JsonObject:
     """Return the figures of any run as it stands now: under way, ended, or recorded by an earlier version."""
     rows, events = await store.list_calls(row.id), await store.read_events(row.id)
     spent = spent_so_far(rows).replace(seconds=row.active_s)
-    return statistics_of(rows, events, spent=spent, answers=await model_answers(rows, store))
+    return statistics_of(rows, events, spent=spent, answers=await model_calls(rows, store))
 
 
 def statistics_of(
@@ -103,7 +103,7 @@ def statistics_of(
     """
     finished = [row for row in rows if row.ended_at is not None]
     made = [row for row in finished if row.state in ("done", "failed") and row.kind not in DECISIONS]
-    calls = [Span(row.started_at, row.ended_at) for row in made if row.ended_at]
+    calls = [TimeSpan(row.started_at, row.ended_at) for row in made if row.ended_at]
     between_s = (max(call.end for call in calls) - min(calls).begin).total_seconds() if calls else 0.0
     chain_s, spans = longest_chain_s(finished), spans_of(events)
     wall_s, searches = seconds_of(spans), sum(row.spend.queries for row in rows)
@@ -172,9 +172,9 @@ def _rate(part: float, whole: float) -> float | None:
     return round(part / whole, 4) if whole else None
 
 
-def _stages(events: list[RunEvent], spans: Sequence[Span], wall_s: float) -> JsonObject:
+def _stages(events: list[RunEvent], spans: Sequence[TimeSpan], wall_s: float) -> JsonObject:
     """Return how long each stage was busy at one place at least, in the order in which they began."""
-    busy: dict[str, list[Span]] = {}
+    busy: dict[str, list[TimeSpan]] = {}
     for step in steps_of(events):
         busy.setdefault(step.name, []).append(step.span)
     stages: JsonObject = {}
@@ -191,9 +191,9 @@ def _steps(events: list[RunEvent]) -> JsonObject:
     read = _pages(event.key.split(":")[1] for event in events if event.kind == "source")
     lost = _pages(str(event.data.get("step", "")) for event in events if event.kind == "error")
     ended = [event.data["status"] for event in events if event.kind == "run-status"][-1:]
-    given_up = stages[""] if ended in (["done"], ["failed"]) else 0
+    gave_up = stages[""] if ended in (["done"], ["failed"]) else 0
     done = stages["done"] + stages["skipped"] + tasks["done"] + len(read)
-    failed = stages["failed"] + given_up + tasks["failed"] + len(lost - read)
+    failed = stages["failed"] + gave_up + tasks["failed"] + len(lost - read)
     return {"done": done, "failed": failed, "success_rate": _rate(done, done + failed)}
 
 
@@ -201,7 +201,7 @@ def _pages(scopes: Iterable[str]) -> set[str]:
     return {scope for scope in scopes if "/page/" in scope}
 
 
-def _peak(calls: Iterable[Span]) -> int:
+def _peak(calls: Iterable[TimeSpan]) -> int:
     """Return how many calls were under way at once."""
     moments = [moment for call in calls for moment in ((call.begin, 1), (call.end, -1))]
     # Where one call ends as another begins, they were not under way together.

@@ -11,7 +11,7 @@ from typing import cast
 
 from deep_research.events import EventData, EventKind, LiveText, OnEvent, OnLive, RunEvent, RunStatus
 from deep_research.pipeline.clock import Clock
-from deep_research.store.port import Claim, NewEvent
+from deep_research.store.port import Lease, NewEvent
 from deep_research.store.store import Store
 from deep_research.value import JsonObject
 
@@ -27,7 +27,7 @@ class StreamingManager:
     """
 
     store: Store
-    claim: Claim
+    lease: Lease
     clock: Clock
     attempt: int = 0
     on_event: OnEvent | None = None
@@ -56,14 +56,14 @@ class StreamingManager:
     async def _emit(self, kind: EventKind, key: str, content: JsonObject) -> None:
         async with self._order:
             if self._emitted is None:
-                events = await self.store.read_events(self.claim.run)
+                events = await self.store.read_events(self.lease.run)
                 self._emitted = {event.key.partition("~")[0]: event.data for event in events}
             if key in self._emitted:
                 if self.attempt == 0 or self._emitted[key] == content:
                     return
                 key = f"{key}~{self.attempt}"
             new = NewEvent(at=self.clock.now(), kind=kind, key=key, data=content)
-            for event in await self.store.append_events(self.claim, [new]):
+            for event in await self.store.append_events(self.lease, [new]):
                 self._emitted[key.partition("~")[0]] = content
                 await self._hand_on(event)
 
@@ -89,10 +89,10 @@ class StreamingManager:
             data: JsonObject = {"status": status}
             if error is not None:
                 data["reason"] = error["detail"]
-            key = f"run-status:epoch/{self.claim.epoch}:1"
+            key = f"run-status:epoch/{self.lease.epoch}:1"
             new = NewEvent(at=self.clock.now(), kind="run-status", key=key, data=data)
             for event in await self.store.finish(
-                self.claim,
+                self.lease,
                 status,
                 event=new,
                 active_s=self.take_s(),
@@ -112,11 +112,11 @@ class StreamingManager:
 
 
 @contextmanager
-def _survived(callback: str, place: str) -> Iterator[None]:
+def _survived(callback: str, event_name: str) -> Iterator[None]:
     try:
         yield
     except Exception:  # A caller's callback must not cost the run what it has paid for.
-        _log.exception("%s failed at %s; the run goes on", callback, place)
+        _log.exception("%s failed at %s; the run goes on", callback, event_name)
 
 
 @dataclass(eq=False)

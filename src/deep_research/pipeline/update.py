@@ -10,7 +10,7 @@ from deep_research.in_thread import in_thread
 from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import fan_out
-from deep_research.pipeline.journalled import kept_look
+from deep_research.pipeline.journalled import journalled_lookup
 from deep_research.pipeline.result import edition_of
 from deep_research.pipeline.stages.fetch import from_page
 from deep_research.report.citation import Source
@@ -24,7 +24,7 @@ from deep_research.verify.changes import NewText, compare_with_sources
 _AT_ONCE = 8
 
 
-class _Kept(Value):
+class _EarlierTexts(Value):
     """An earlier report with the texts that it was written from, and the snapshots that these were read from."""
 
     edition: Edition
@@ -36,17 +36,17 @@ async def changes_since(earlier: EarlierRun, new: Edition, context: StageContext
     """Write down what has changed since an earlier run, in two files; return it in one line for the report."""
     records = context.records
 
-    async def look() -> _Kept:
+    async def lookup() -> _EarlierTexts:
         store = records.store
         edition = await edition_of(await store.get_run(earlier.run), store)
         documents = [await store.get_document(source.document) for source in edition.citations.sources]
-        return _Kept(
+        return _EarlierTexts(
             edition=edition,
             texts={document.id: document.text for document in documents},
             snapshots={document.id: document.snapshot for document in documents},
         )
 
-    old = await kept_look("earlier", [earlier.run], look, TypeAdapter(_Kept))
+    old = await journalled_lookup("earlier", [earlier.run], lookup, TypeAdapter(_EarlierTexts))
     addresses = await records.store.list_addresses(records.run)
     slots = asyncio.Semaphore(_AT_ONCE)
 

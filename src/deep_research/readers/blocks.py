@@ -90,7 +90,7 @@ class BlockText:
         self._last_kind = kind
 
 
-def looks_like_title(line: str) -> bool:
+def is_title_like(line: str) -> bool:
     """Return whether a line is short and no sentence."""
     return 0 < len(line) <= _MAX_TITLE_CHARS and not line.endswith(tuple(".。！？!?,，;；"))
 

@@ -55,7 +55,7 @@ def receive(stream: IO[bytes], max_bytes: int) -> tuple[object, bytes]:
 
 def main() -> None:
     """Read files until no more come, or until one has used up the memory."""
-    answers = _answers()
+    replies = _reply_stream()
     outcome = ""
     while outcome != "memory":
         try:
@@ -65,15 +65,15 @@ def main() -> None:
         task = Task(*cast(tuple[str, str, int, int], head))
         _limit(task)
         outcome, body = _outcome(task, raw)
-        send(answers, outcome, body)
+        send(replies, outcome, body)
 
 
-def _answers() -> IO[bytes]:
+def _reply_stream() -> IO[bytes]:
     """Return standard output for answers alone: what a package prints must not get between them."""
-    answers = os.fdopen(os.dup(1), "wb")
+    replies = os.fdopen(os.dup(1), "wb")
     with Path(os.devnull).open("wb") as nothing:
         os.dup2(nothing.fileno(), 1)
-    return answers
+    return replies
 
 
 def _limit(task: Task) -> None:
@@ -82,11 +82,11 @@ def _limit(task: Task) -> None:
         import resource
     except ImportError:  # On Windows the parent's patience is the only limit.
         return
-    limits = {resource.RLIMIT_CORE: 0, resource.RLIMIT_CPU: ceil(time.process_time()) + task.cpu_s}
+    bounds = {resource.RLIMIT_CORE: 0, resource.RLIMIT_CPU: ceil(time.process_time()) + task.cpu_s}
     if sys.platform == "linux":
         # Elsewhere the address space is not limited, or counts what is shared by all.
-        limits[resource.RLIMIT_AS] = task.memory_bytes
-    for kind, limit in limits.items():
+        bounds[resource.RLIMIT_AS] = task.memory_bytes
+    for kind, limit in bounds.items():
         _, hard = resource.getrlimit(kind)
         with suppress(ValueError, OSError):
             resource.setrlimit(kind, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))

@@ -31,7 +31,7 @@ _ENDING_S = 1.0
 _MAX_MESSAGE_CHARS = 2_000
 _MAX_CHILDREN = 2
 # After these a child is as good as before.
-_ANSWERED = ("read", "refused", "failed", "size")
+_COMPLETED = ("read", "refused", "failed", "size")
 # What a program may need to start at all. Nothing else is passed on, above all no keys.
 _PASSED_ON = ("LD_LIBRARY_PATH", "SYSTEMROOT")
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from deep_research.readers.child import main; main()"
@@ -39,7 +39,7 @@ _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from deep_res
 _FLAGS = getattr(subprocess, "CREATE_NO_WINDOW", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 
 
-class _Answer(NamedTuple):
+class _ChildReply(NamedTuple):
     """What became of a file: what its child says, or "crashed", "cpu" or "clock" where that is gone."""
 
     outcome: str
@@ -49,7 +49,7 @@ class _Answer(NamedTuple):
 def read_in_child(module: str, raw: bytes, name: str) -> Reading:
     """Return what the `read` of a module gives, called and finished in another process."""
     task = Task(module, name, MAX_MEMORY_BYTES, _CPU_S + len(raw) * _CPU_S_PER_MB // 1_000_000)
-    outcome, body = _pool.answer(task, raw)
+    outcome, body = _pool.reply(task, raw)
     if outcome == "read":
         with suppress(ValidationError):
             return Reading.model_validate_json(body)
@@ -88,9 +88,9 @@ class _Child:
             creationflags=_FLAGS,
         )
         self._files = cast(IO[bytes], self._process.stdin)
-        self._answers = cast(IO[bytes], self._process.stdout)
+        self._replies = cast(IO[bytes], self._process.stdout)
 
-    def answer(self, task: Task, raw: bytes) -> _Answer:
+    def reply(self, task: Task, raw: bytes) -> _ChildReply:
         """Return what became of a file; after "crashed", "cpu" and "clock" the child is gone."""
         self._is_late = False
         clock = threading.Timer(task.cpu_s * _CLOCK_FACTOR, self._give_up)
@@ -98,17 +98,17 @@ class _Child:
         clock.start()
         try:
             send(self._files, task, raw)
-            outcome, body = receive(self._answers, MAX_TEXT_BYTES)
-            return _Answer(str(outcome), body)
+            outcome, body = receive(self._replies, MAX_TEXT_BYTES)
+            return _ChildReply(str(outcome), body)
         except (EOFError, OSError, ValueError, RecursionError):
-            return _Answer(self._end())
+            return _ChildReply(self._end())
         finally:
             clock.cancel()
 
     def stop(self) -> int:
         """End the process and return its status."""
         self._process.kill()
-        for stream in (self._files, self._answers):
+        for stream in (self._files, self._replies):
             with suppress(OSError):
                 stream.close()
         return self._process.wait()
@@ -127,7 +127,7 @@ class _Child:
         return "cpu" if sys.platform != "win32" and status == -signal.SIGXCPU else "crashed"
 
 
-class _Pool:
+class _ChildPool:
     """The children of this process: those at work, and those that wait for a file."""
 
     def __init__(self) -> None:
@@ -135,18 +135,18 @@ class _Pool:
 
     def begin(self) -> None:
         """Have no children, as at first; in a forked process they are those of another."""
-        self._turns = threading.BoundedSemaphore(_MAX_CHILDREN)
+        self._slots = threading.BoundedSemaphore(_MAX_CHILDREN)
         self._waiting: list[_Child] = []
         self._at_work: set[_Child] = set()
 
-    def answer(self, task: Task, raw: bytes) -> _Answer:
+    def reply(self, task: Task, raw: bytes) -> _ChildReply:
         """Return what became of a file; where a child is lost that has read others before, a fresh one judges it."""
-        with self._turns:
+        with self._slots:
             for child in self._some(task.name):
-                answer = self._ask(child, task, raw)
-                if answer.outcome not in ("crashed", "memory"):
+                reply = self._ask(child, task, raw)
+                if reply.outcome not in ("crashed", "memory"):
                     break
-            return answer
+            return reply
 
     def close(self) -> None:
         """End all children."""
@@ -163,22 +163,22 @@ class _Pool:
             raise SourceError(f"{name!r} was not read: no process can be started for it ({exc.strerror}).") from exc
         yield child
 
-    def _ask(self, child: _Child, task: Task, raw: bytes) -> _Answer:
+    def _ask(self, child: _Child, task: Task, raw: bytes) -> _ChildReply:
         self._at_work.add(child)
-        answer = None
+        reply = None
         try:
-            answer = child.answer(task, raw)
-            return answer
+            reply = child.reply(task, raw)
+            return reply
         finally:
             self._at_work.discard(child)
-            if answer is not None and answer.outcome in _ANSWERED:
+            if reply is not None and reply.outcome in _COMPLETED:
                 self._waiting.append(child)
             else:
                 # An answer that comes late would be taken for that of the next file.
                 child.stop()
 
 
-_pool = _Pool()
+_pool = _ChildPool()
 atexit.register(_pool.close)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.begin)

@@ -9,7 +9,7 @@ from itertools import islice
 from deep_research.errors import SourceError
 from deep_research.readers.blocks import BlockText, one_line
 from deep_research.readers.encoding import decode
-from deep_research.readers.grid import Row, add_grid
+from deep_research.readers.grid import GridRow, add_grid
 from deep_research.readers.port import MAX_COLUMNS, MAX_ROWS, Reading
 
 _DELIMITERS = (",", "\t", ";", "|")
@@ -33,7 +33,7 @@ def read(raw: bytes, name: str) -> Reading:
         ) from exc
     blocks = BlockText()
     shown = (tuple(map(one_line, cells[:MAX_COLUMNS])) for cells in rows[:MAX_ROWS])
-    add_grid((Row(number, cells) for number, cells in enumerate(shown, start=1)), blocks, "")
+    add_grid((GridRow(number, cells) for number, cells in enumerate(shown, start=1)), blocks, "")
     warnings = [f"some characters could not be read as {encoding}"] if "\ufffd" in text else []
     if len(rows) > MAX_ROWS:
         warnings.append(f"only the first {MAX_ROWS} rows were read; split the file into smaller ones")
@@ -53,8 +53,8 @@ def _shortened(line: str, delimiter: str) -> str:
     """Return a line as far as it is read, without a cell that would be cut in two."""
     if len(line) <= _MAX_LINE_CHARS:
         return line
-    kept = line[:_MAX_LINE_CHARS].rpartition(delimiter)[0]
-    return kept + '"' * (kept.count('"') % 2) + "\n"
+    start = line[:_MAX_LINE_CHARS].rpartition(delimiter)[0]
+    return start + '"' * (start.count('"') % 2) + "\n"
 
 
 def _delimiter(text: str) -> str:

@@ -12,7 +12,7 @@ from deep_research.errors import SourceError
 from deep_research.readers.archive import DAMAGE
 from deep_research.readers.blocks import one_line
 from deep_research.readers.encoding import decode
-from deep_research.readers.messages import Message, reading_of
+from deep_research.readers.messages import MessageRecord, reading_of
 from deep_research.readers.port import Reading
 
 _MAX_NAMED_FILES = 10
@@ -38,12 +38,12 @@ def read(raw: bytes, name: str) -> Reading:
     return reading_of([message], warnings)
 
 
-def parse(raw: bytes, name: str) -> Message:
+def parse(raw: bytes, name: str) -> MessageRecord:
     """Return the message that the bytes of one e-mail hold."""
     try:
         mail = email.message_from_bytes(raw.lstrip(b"\xef\xbb\xbf\r\n"), policy=_ShortHeaders())
         files = [file for part in mail.walk() if (file := _file_name(part))]
-        return Message(
+        return MessageRecord(
             text="\n\n".join(_bodies(mail)),
             sender=_header(mail, "From"),
             to=", ".join(filter(None, (_header(mail, "To"), _header(mail, "Cc")))),

@@ -1,4 +1,4 @@
-"""What is done with every reading, whatever its format: it is cleaned, told from orders, and its language found."""
+"""What is done with every reading, whatever its format: it is cleaned, cleared of injection, and its language found."""
 
 from pathlib import PurePath
 

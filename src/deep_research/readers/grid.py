@@ -8,7 +8,7 @@ from itertools import groupby, takewhile
 from statistics import median
 from typing import NamedTuple
 
-from deep_research.readers.blocks import BlockText, looks_like_title
+from deep_research.readers.blocks import BlockText, is_title_like
 from deep_research.text.analyzer import CJK_CHARACTER
 from deep_research.text.tables import is_label
 
@@ -21,31 +21,31 @@ _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 _MAX_FILLED_UP = 200_000
 
 
-class Row(NamedTuple):
+class GridRow(NamedTuple):
     """The cells of one row as they are shown, from the first column on, and the row's number in the sheet."""
 
     number: int
     cells: tuple[str, ...]
 
 
-def add_grid(rows: Iterable[Row], blocks: BlockText, sheet: str) -> None:
+def add_grid(rows: Iterable[GridRow], blocks: BlockText, sheet: str) -> None:
     """Add the tables of a sheet; rows without a value keep them apart."""
     for is_filled, region in groupby(rows, key=lambda row: any(row.cells)):
         if is_filled:
             _add_region(list(region), blocks, sheet)
 
 
-def _add_region(rows: Sequence[Row], blocks: BlockText, sheet: str) -> None:
+def _add_region(rows: Sequence[GridRow], blocks: BlockText, sheet: str) -> None:
     """Add rows that stand together: lone cells above and below a table are its title and remarks."""
     above = len(list(takewhile(_is_lone, rows)))
     below = len(rows) - len(list(takewhile(_is_lone, reversed(rows))))
     table = rows[above:below] if above < below else ()
-    if not table and len(rows) > 2 and all(looks_like_title(max(row.cells, key=len)) for row in rows):
+    if not table and len(rows) > 2 and all(is_title_like(max(row.cells, key=len)) for row in rows):
         for row in rows:
             _add_lone(row, blocks, sheet, blocks.item)
         return
     for row in rows[:above]:
-        is_title = bool(table) and looks_like_title(max(row.cells, key=len))
+        is_title = bool(table) and is_title_like(max(row.cells, key=len))
         _add_lone(row, blocks, sheet, partial(blocks.heading, level=3) if is_title else blocks.paragraph)
     if table:
         _add_table(table, blocks, sheet)
@@ -53,17 +53,17 @@ def _add_region(rows: Sequence[Row], blocks: BlockText, sheet: str) -> None:
         _add_lone(row, blocks, sheet, blocks.paragraph)
 
 
-def _is_lone(row: Row) -> bool:
+def _is_lone(row: GridRow) -> bool:
     return sum(map(bool, row.cells)) == 1
 
 
-def _add_lone(row: Row, blocks: BlockText, sheet: str, add: Callable[[str], None]) -> None:
+def _add_lone(row: GridRow, blocks: BlockText, sheet: str, add: Callable[[str], None]) -> None:
     column = next(index for index, cell in enumerate(row.cells) if cell)
     _begin_cells(blocks, sheet, [row], [column])
     add(row.cells[column])
 
 
-def _add_table(rows: Sequence[Row], blocks: BlockText, sheet: str) -> None:
+def _add_table(rows: Sequence[GridRow], blocks: BlockText, sheet: str) -> None:
     columns = sorted({index for row in rows for index, cell in enumerate(row.cells) if cell})
     # What the first rows are shows in those below them, and a few of these are enough.
     top = [[_cell(row, index) for index in columns] for row in rows[:_SAMPLE_ROWS]]
@@ -133,17 +133,17 @@ def explanation(names: Sequence[str], cells: Sequence[str]) -> str:
 
     A list is no sentence: what explains a column is searched, but is no finding of its own.
     """
-    told = [(name, cell) for name, cell in zip(names, cells, strict=True) if cell]
-    if len(told) == 1:
-        return told[0][1]
-    return "; ".join(f"{name}: {cell.rstrip(_STOPS)}" if name else cell.rstrip(_STOPS) for name, cell in told)
+    filled = [(name, cell) for name, cell in zip(names, cells, strict=True) if cell]
+    if len(filled) == 1:
+        return filled[0][1]
+    return "; ".join(f"{name}: {cell.rstrip(_STOPS)}" if name else cell.rstrip(_STOPS) for name, cell in filled)
 
 
-def _cell(row: Row, index: int) -> str:
+def _cell(row: GridRow, index: int) -> str:
     return row.cells[index] if index < len(row.cells) else ""
 
 
-def _begin_cells(blocks: BlockText, sheet: str, rows: Sequence[Row], columns: Sequence[int]) -> None:
+def _begin_cells(blocks: BlockText, sheet: str, rows: Sequence[GridRow], columns: Sequence[int]) -> None:
     """Let what follows stand in the range of these rows, named as sheet programs write it, such as Costs!A5:C5."""
     if sheet and not _PLAIN_NAME.fullmatch(sheet):
         sheet = "'" + sheet.replace("'", "''") + "'"

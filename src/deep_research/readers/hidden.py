@@ -59,7 +59,7 @@ def colour_of(value: str) -> Colour | None:
     return next((Colour(*bytes.fromhex(_NAMED[word])) for word in words if word in _NAMED), None)
 
 
-def looks_like(text: Colour, background: Colour | None) -> bool:
+def is_similar_colour(text: Colour, background: Colour | None) -> bool:
     """Return whether text of one colour cannot be seen on another; an unknown background tells nothing."""
     if text.is_clear:
         return True
@@ -91,7 +91,7 @@ _SHRUNK = re.compile(r"scale(?:x|y|3d)?\(\s*0(?:\.0+)?\s*[,)]")
 _FONT_SIZE = re.compile(r"(?:^|\s)(-?[\d.]+(?:px|pt|r?em|%)?)\s*(?:/\s*\S+)?\s+\S")
 
 
-class _Look(NamedTuple):
+class _Style(NamedTuple):
     """What an element's own text looks like; most of it is handed down to the elements inside."""
 
     is_visible: bool
@@ -102,7 +102,7 @@ class _Look(NamedTuple):
     def hides_text(self) -> bool:
         """Return whether text that looks so cannot be read."""
         unreadable = not self.is_visible or self.font_px < _READABLE_PX
-        return unreadable or (self.colour is not None and looks_like(self.colour, self.background))
+        return unreadable or (self.colour is not None and is_similar_colour(self.colour, self.background))
 
 
 def drop_hidden(tree: html.HtmlElement) -> bool:
@@ -113,7 +113,7 @@ def drop_hidden(tree: html.HtmlElement) -> bool:
     etree.strip_elements(tree, etree.Comment, etree.ProcessingInstruction, with_tail=False)
     sheet, is_styled_elsewhere = page_sheet(tree), has_other_sheets(tree)
     paper = None if is_styled_elsewhere else Colour(255, 255, 255)
-    waiting = [(tree, _Look(True, _PLAIN_PX, None, paper))]
+    waiting = [(tree, _Style(True, _PLAIN_PX, None, paper))]
     while waiting:
         element, above = waiting.pop()
         inline = declarations(element.get("style", ""))
@@ -124,12 +124,12 @@ def drop_hidden(tree: html.HtmlElement) -> bool:
             # Taking out one element after the other joins the texts around them each time: all go at once.
             element.tag = _DROPPED
             continue
-        look = _look(declared, inline if is_styled_elsewhere else declared, above)
+        style = _style_of(declared, inline if is_styled_elsewhere else declared, above)
         if element.tag in _ROOTS:
             # A page that hides all of itself is shown by a script once it has loaded.
-            look = look._replace(is_visible=True, font_px=max(look.font_px, _READABLE_PX))
-        _clean_text(element, is_hidden=look.hides_text())
-        waiting.extend((child, look) for child in element.iterchildren(etree.Element))
+            style = style._replace(is_visible=True, font_px=max(style.font_px, _READABLE_PX))
+        _clean_text(element, is_hidden=style.hides_text())
+        waiting.extend((child, style) for child in element.iterchildren(etree.Element))
     etree.strip_elements(tree, _DROPPED, with_tail=False)
     return sheet.is_exhausted
 
@@ -206,7 +206,7 @@ def _length_px(value: str, font_px: float = _PLAIN_PX) -> float | None:
     return number * _UNIT_PX.get(unit, 1.0)
 
 
-def _look(declared: Declarations, coloured: Declarations, above: _Look) -> _Look:
+def _style_of(declared: Declarations, coloured: Declarations, above: _Style) -> _Style:
     if not declared:
         return above
     visibility = declared.get("visibility", "")
@@ -221,7 +221,7 @@ def _look(declared: Declarations, coloured: Declarations, above: _Look) -> _Look
     colour = above.colour if "color" not in coloured else colour_of(coloured["color"])
     if "text" in declared.get("background-clip", "") + declared.get("-webkit-background-clip", ""):
         colour = None
-    return _Look(
+    return _Style(
         is_visible=above.is_visible if visibility not in ("hidden", "collapse", "visible") else visibility == "visible",
         font_px=_PLAIN_PX if font_px is None else font_px,
         colour=colour,

@@ -187,7 +187,7 @@ def _open_wrappers(tree: html.HtmlElement) -> None:
         element = filled[0] if len(filled) == 1 else None
 
 
-class Shown(NamedTuple):
+class ShownElement(NamedTuple):
     """What a page shows, block by block, and a few things about it, for who must judge what kind of page it is."""
 
     title: str
@@ -197,7 +197,7 @@ class Shown(NamedTuple):
     has_password: bool
 
 
-def shown_page(raw: bytes, name: str) -> Shown:
+def shown_page(raw: bytes, name: str) -> ShownElement:
     """Return what a page shows beside its menus and margins; `unscripted` is what browsers without scripts see."""
     tree = parse_page(raw, name)
     title = one_line(tree.findtext(".//title") or "")
@@ -208,7 +208,7 @@ def shown_page(raw: bytes, name: str) -> Shown:
         margin.drop_tree()
     headings = tuple(map(_content, tree.xpath("(//h1 | //h2)[position() <= 4]")))
     lines = tuple(_MARK.sub("", line) for line in _visible(tree).text().splitlines() if line)
-    return Shown(title, headings, lines, unscripted, has_password)
+    return ShownElement(title, headings, lines, unscripted, has_password)
 
 
 def add_visible(source: str, blocks: BlockText, name: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from deep_research.errors import SourceError
 from deep_research.readers.blocks import one_line
 from deep_research.readers.encoding import decode
-from deep_research.readers.messages import Message, moment, reading_of
+from deep_research.readers.messages import MessageRecord, moment, reading_of
 from deep_research.readers.port import MAX_MESSAGES, Reading
 from deep_research.value import Json, JsonObject
 
@@ -71,7 +71,7 @@ def _parsed(text: str) -> Json:
     return value if isinstance(value, dict | list) and value else None
 
 
-def _entries(values: list[Json]) -> Iterator[Message]:
+def _entries(values: list[Json]) -> Iterator[MessageRecord]:
     """Yield the messages with the full names of people and channels, then the objects that hold none as text."""
     names = {handle: name for value in values for handle, name in _full_names(value, 0)}
     others: list[Json] = []
@@ -86,7 +86,7 @@ def _entries(values: list[Json]) -> Iterator[Message]:
     for value in others:
         short, long = _fields(value)
         if short or long:
-            yield Message(text="\n\n".join(filter(None, ("; ".join(dict.fromkeys(short)), *long))))
+            yield MessageRecord(text="\n\n".join(filter(None, ("; ".join(dict.fromkeys(short)), *long))))
 
 
 def _full_names(value: Json, depth: int) -> Iterator[tuple[str, str]]:
@@ -95,15 +95,15 @@ def _full_names(value: Json, depth: int) -> Iterator[tuple[str, str]]:
         return
     if isinstance(value, dict):
         fields = _spelled(value)
-        given = [_named(fields.get(key), _MAX_DEPTH) for key in ("firstname", "lastname")]
-        full = _first(fields, ("displayname", "realname", "fullname")) or " ".join(filter(None, given))
+        names = [_named(fields.get(key), _MAX_DEPTH) for key in ("firstname", "lastname")]
+        full = _first(fields, ("displayname", "realname", "fullname")) or " ".join(filter(None, names))
         if full:
             yield from ((handle, full) for key in ("username", "name", "id") if (handle := _first(fields, (key,))))
     for part in _parts(value):
         yield from _full_names(part, depth + 1)
 
 
-def _messages(value: Json, channel: str, depth: int) -> Iterator[Message]:
+def _messages(value: Json, channel: str, depth: int) -> Iterator[MessageRecord]:
     if depth > _MAX_DEPTH:
         return
     if isinstance(value, dict):
@@ -116,14 +116,14 @@ def _messages(value: Json, channel: str, depth: int) -> Iterator[Message]:
         yield from _messages(part, channel, depth + 1)
 
 
-def _message(value: JsonObject, channel: str) -> Message | None:
+def _message(value: JsonObject, channel: str) -> MessageRecord | None:
     """Return an object as a message if it has a body and something about it, such as its sender or date."""
     fields = _spelled(value)
     for key in _HEADERS:
         header = fields.get(key)
         fields = (_spelled(header) if isinstance(header, dict) else {}) | fields
     sender, name = _first(fields, _SENDER), _first(fields, _SENDER_NAME)
-    found = Message(
+    found = MessageRecord(
         text=_body(_take(fields, _BODY), 0),
         sender=f"{name} <{sender}>" if name and sender and name not in sender else name or sender,
         to=", ".join(filter(None, (_first(fields, _TO), _first(fields, _COPY)))),

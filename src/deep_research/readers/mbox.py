@@ -5,7 +5,7 @@ import re
 
 from deep_research.errors import SourceError
 from deep_research.readers import eml
-from deep_research.readers.messages import Message, reading_of
+from deep_research.readers.messages import MessageRecord, reading_of
 from deep_research.readers.port import MAX_MESSAGES, Reading
 from deep_research.readers.versions import extractor_of
 
@@ -20,7 +20,7 @@ def read(raw: bytes, name: str) -> Reading:
     _, *mails = _ENVELOPE.split(raw)
     if not mails:
         return eml.read(raw, name).replace(extractor=extractor_of("eml"))
-    messages: list[Message] = []
+    messages: list[MessageRecord] = []
     broken = 0
     for mail in mails[:MAX_MESSAGES]:
         try:

@@ -25,7 +25,7 @@ _OTHER = "Other records"
 _MAX_TITLE_CHARS, _MAX_LABEL_CHARS, _MAX_NAMED = 120, 60, 3
 
 
-class Message(NamedTuple):
+class MessageRecord(NamedTuple):
     """One message; every part may be empty. `text` holds what was written, plain or as HTML."""
 
     text: str
@@ -57,28 +57,28 @@ class _History:
         return own.strip("\n"), "\n".join(fresh).strip("\n") if holds_more else ""
 
 
-def reading_of(messages: Iterable[Message], warnings: Sequence[str]) -> Reading:
+def reading_of(messages: Iterable[MessageRecord], warnings: Sequence[str]) -> Reading:
     """Return messages as one text with a place for each; those past the limit are left out and not looked at."""
     blocks = BlockText()
-    kept: list[Message] = []
+    records: list[MessageRecord] = []
     hidden_left = False
     history = _History()
     channel = ""
     for message in messages:
-        if len(kept) == MAX_MESSAGES:
+        if len(records) == MAX_MESSAGES:
             warnings = (*warnings, f"only the first {MAX_MESSAGES} messages were read; split the file")
             break
-        kept.append(message)
-        hidden_left |= _add(blocks, message, len(kept), history, is_new_channel=message.channel != channel)
+        records.append(message)
+        hidden_left |= _add(blocks, message, len(records), history, is_new_channel=message.channel != channel)
         channel = message.channel
     if hidden_left:
         warnings = (*warnings, HIDDEN_LEFT)
-    authors = dict.fromkeys(filter(None, (_name_of(message.sender) for message in kept)))
+    authors = dict.fromkeys(filter(None, (_name_of(message.sender) for message in records)))
     return Reading(
         text=blocks.text(),
-        title=_title(kept),
+        title=_title(records),
         author=", ".join(authors) if len(authors) <= _MAX_NAMED else "",
-        published=max((iso_day(message.date) for message in kept), default=""),
+        published=max((iso_day(message.date) for message in records), default=""),
         places=blocks.places(),
         warnings=tuple(warnings),
     )
@@ -97,7 +97,7 @@ def moment(seconds: float) -> str:
     return ""
 
 
-def _add(blocks: BlockText, message: Message, number: int, history: _History, *, is_new_channel: bool) -> bool:
+def _add(blocks: BlockText, message: MessageRecord, number: int, history: _History, *, is_new_channel: bool) -> bool:
     """Add a message, and return whether hidden text may be left in it."""
     subject = one_line(message.subject)
     if message.sender or message.date or subject:
@@ -133,14 +133,14 @@ def _plain(text: str) -> tuple[str, bool]:
     return shown.text(), is_hidden_left
 
 
-def _label(message: Message, number: int, subject: str) -> str:
+def _label(message: MessageRecord, number: int, subject: str) -> str:
     """Return what a message is called: its number, its subject, who wrote it and on which day."""
     written = ", ".join(filter(None, (_name_of(message.sender), iso_day(message.date))))
     named = ", ".join(filter(None, (str(number), _short(subject, _MAX_LABEL_CHARS))))
     return f"{named} ({_short(written, _MAX_LABEL_CHARS)})" if written else named
 
 
-def _title(messages: Sequence[Message]) -> str:
+def _title(messages: Sequence[MessageRecord]) -> str:
     """Return the subjects without their reply marks, or the channels, as many as fit a title."""
     subjects = [_REPLY_MARK.sub("", one_line(message.subject)) for message in messages]
     names = list(filter(None, subjects)) or [message.channel for message in messages if message.channel]

@@ -27,7 +27,7 @@ _MAX_FORMATTED = 1e15
 _DAY_ZERO, _DAYS_TO_YEAR_9999 = datetime(1899, 12, 30), 2_958_465  # noqa: DTZ001 - a sheet's dates have no zone
 
 
-class _Section(NamedTuple):
+class _FormatSection(NamedTuple):
     """One of the forms of a format: its signs, the same with a gap for each that is no code, and when it holds."""
 
     text: str = ""
@@ -59,18 +59,18 @@ def is_date_format(number_format: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _sections(number_format: str) -> list[_Section]:
-    sections = [_Section()]
+def _sections(number_format: str) -> list[_FormatSection]:
+    sections = [_FormatSection()]
     for quoted, escaped, _, bracket, sign in _TOKEN.findall(number_format[:_MAX_FORMAT_CHARS]):
         if sign == ";":
-            sections.append(_Section())
+            sections.append(_FormatSection())
             continue
         currency, limit = _CURRENCY.fullmatch(bracket), _CONDITION.fullmatch(bracket)
         code = sign or (bracket if re.fullmatch(r"h+|m+|s+", bracket, re.IGNORECASE) else "")
         literal = currency[1] if currency else quoted or escaped
         text, gapped, condition = sections[-1]
         condition = (limit[1], float(limit[2])) if limit else condition
-        sections[-1] = _Section(text + code + literal, gapped + code + _GAP * len(literal), condition)
+        sections[-1] = _FormatSection(text + code + literal, gapped + code + _GAP * len(literal), condition)
     return sections
 
 
@@ -96,7 +96,7 @@ def _number(value: float, number_format: str) -> str:
     return f"-{text[1:-1]}" if value < 0 and text.startswith("(") and text.endswith(")") else text
 
 
-def _section_for(value: float, sections: list[_Section]) -> tuple[_Section, bool]:
+def _section_for(value: float, sections: list[_FormatSection]) -> tuple[_FormatSection, bool]:
     """Return the form for a value, and whether it says itself that the value is negative."""
     if any(section.condition for section in sections):
         fits = (s for s in sections if s.condition is None or _COMPARE[s.condition[0]](value, s.condition[1]))

@@ -73,8 +73,8 @@ def _extract(raw: bytes, name: str) -> tuple[list[_Page], dict[str, str], int]:
         for index in range(min(len(document), MAX_PAGES)):
             with closing(document[index]) as page, closing(page.get_textpage()) as content:
                 chars += content.count_chars()
-                has_room = chars <= _MAX_TABLE_CHARS
-                pages.append(_read_page(page, content, pages[-1] if pages else [], may_hold_tables=has_room))
+                may_have_tables = chars <= _MAX_TABLE_CHARS
+                pages.append(_read_page(page, content, pages[-1] if pages else [], may_hold_tables=may_have_tables))
         return pages, {key: _property(document, key) for key in _PROPERTIES}, len(document)
     except PdfiumError as exc:
         raise SourceDamaged(f"{name!r} is damaged: its pages cannot be read; download or export it again.") from exc
@@ -97,9 +97,9 @@ def _read_page(page: PdfPage, content: PdfTextPage, before: _Page, *, may_hold_t
     tables = find_page_tables(page, content, text, above) if text else []
     if not tables:
         return [*_lines_of(content.get_text_bounded())]
-    held = {at: table for table in tables for word in table.words for at in range(word.start, word.end)}
+    table_at = {at: table for table in tables for word in table.words for at in range(word.start, word.end)}
     parts: _Page = []
-    for table, run in groupby(range(len(text)), held.get):
+    for table, run in groupby(range(len(text)), table_at.get):
         if table is None:
             parts += _lines_of(with_whole_characters("".join(text[at] for at in run)))
         elif not any(part is table for part in parts):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pypdfium2 import PdfMatrix, PdfPage, PdfTextPage
 from pypdfium2 import raw as pdfium
 
-from deep_research.readers.blocks import looks_like_title
+from deep_research.readers.blocks import is_title_like
 from deep_research.readers.pdf_lines import display_width, needs_no_space, with_whole_characters
 from deep_research.text.tables import is_label
 
@@ -32,7 +32,7 @@ _COLUMN_GAP, _CELL_LEADING, _TABLE_GAP = 0.9, 1.45, 4
 _MAX_HEADER_WIDTH, _MAX_MEAN_WIDTH, _MAX_FIGURE_WIDTH = 40, 40, 24
 _MIN_FILLED = 0.6
 # Columns stand apart by at least so many heights of a line; a page's table goes on within so many lines of the next.
-_ROOM, _MAX_LINES_ABOVE = 0.2, 4
+_MARGIN, _MAX_LINES_ABOVE = 0.2, 4
 _FAR = 1e9
 
 
@@ -251,14 +251,14 @@ def _ruled_rows(
                 owner[row, column] = owner[row - 1, column]
             else:
                 owner[row, column] = (row, column)
-    held: dict[tuple[int, int], list[Box]] = {}
+    words_of: dict[tuple[int, int], list[Box]] = {}
     for word in words:
         row = sum(word.middle <= at for at in rows_at[1:-1])
         column = sum(word.center >= at for at in columns_at[1:-1])
-        held.setdefault(owner[row, column], []).append(word)
+        words_of.setdefault(owner[row, column], []).append(word)
     rows: list[list[str]] = [[] for _ in rows_at[1:]]
     for (row, column), own in owner.items():
-        rows[row].append(_cell_text(held.get(own, ())) if own[1] == column else "")
+        rows[row].append(_cell_text(words_of.get(own, ())) if own[1] == column else "")
     return rows
 
 
@@ -291,7 +291,7 @@ def _is_beside(one: Box, other: Box) -> bool:
     return abs(one.middle - other.middle) < 0.4 * min(one.height, other.height)
 
 
-class _Column:
+class _ColumnBox:
     """A column as it grows: its bounds, and what stands in it by line."""
 
     def __init__(self, left: float, right: float) -> None:
@@ -303,8 +303,8 @@ class _Column:
         self.left, self.right = min(self.left, stretch.left), max(self.right, stretch.right)
 
     def meets(self, stretch: Box) -> bool:
-        room = _ROOM * stretch.height
-        return stretch.left - room < self.right and self.left < stretch.right + room
+        margin = _MARGIN * stretch.height
+        return stretch.left - margin < self.right and self.left < stretch.right + margin
 
 
 def _aligned_tables(lines: _Lines, rules: _Edges, above: PageTable | None) -> list[PageTable]:
@@ -328,9 +328,9 @@ def _aligned_tables(lines: _Lines, rules: _Edges, above: PageTable | None) -> li
 def _aligned_at(lines: _Lines, at: int, rules: _Edges, above: PageTable | None) -> tuple[PageTable, int, int] | None:
     """Return the table whose header is a line, or that goes on with the rows of `above`; its first line, the next."""
     if above is not None:
-        columns = [_Column(left, right) for left, right in above.columns]
+        columns = [_ColumnBox(left, right) for left, right in above.columns]
     elif _is_header(lines[at]):
-        columns = [_Column(stretch.left, stretch.right) for stretch in lines[at]]
+        columns = [_ColumnBox(stretch.left, stretch.right) for stretch in lines[at]]
     else:
         return None
     end = at
@@ -367,7 +367,7 @@ def _aligned_at(lines: _Lines, at: int, rules: _Edges, above: PageTable | None) 
     return PageTable(rows, tuple((column.left, column.right) for column in columns), words), start, end
 
 
-def _spans(rule: _Edge, columns: Sequence[_Column]) -> bool:
+def _spans(rule: _Edge, columns: Sequence[_ColumnBox]) -> bool:
     return rule.start < columns[0].left + _SAME_LINE and columns[-1].right - _SAME_LINE < rule.end
 
 
@@ -382,20 +382,20 @@ def _distance(lines: _Lines, number: int) -> float:
     return lines[number - 1][0].middle - lines[number][0].middle
 
 
-def _take_line(line: Sequence[Box], number: int, columns: list[_Column], header: int | None) -> bool:
+def _take_line(line: Sequence[Box], number: int, columns: list[_ColumnBox], header: int | None) -> bool:
     """Put each stretch of a line into its column; return False, with nothing done, where one runs over two.
 
     Under a header, columns that it does not name may be added.
     """
-    placed: list[tuple[Box, _Column]] = []
+    assigned: list[tuple[Box, _ColumnBox]] = []
     for stretch in line:
         met = [column for column in columns if column.meets(stretch)]
         if len(met) == 2 and header is not None and len(_with_headers(met, header)) == 1:
             columns.remove(met.pop())
         if len(met) > 1 or not (met or header is not None):
             return False
-        placed.append((stretch, met[0] if met else _Column(stretch.left, stretch.right)))
-    for stretch, column in placed:
+        assigned.append((stretch, met[0] if met else _ColumnBox(stretch.left, stretch.right)))
+    for stretch, column in assigned:
         column.add(number, stretch)
         if column not in columns:
             columns.append(column)
@@ -403,11 +403,11 @@ def _take_line(line: Sequence[Box], number: int, columns: list[_Column], header:
     return True
 
 
-def _with_headers(columns: Sequence[_Column], header: int) -> list[_Column]:
+def _with_headers(columns: Sequence[_ColumnBox], header: int) -> list[_ColumnBox]:
     """Return the columns, a header that stands beside its cells and not above them put together with them."""
-    kept: list[_Column] = []
+    merged: list[_ColumnBox] = []
     for column in columns:
-        before = kept[-1] if kept else None
+        before = merged[-1] if merged else None
         if (
             before
             and ({header} in (set(before.cells), set(column.cells)))
@@ -417,15 +417,15 @@ def _with_headers(columns: Sequence[_Column], header: int) -> list[_Column]:
                 for stretch in stretches:
                     before.add(number, stretch)
         else:
-            kept.append(column)
-    return kept
+            merged.append(column)
+    return merged
 
 
-def _boxes(column: _Column, numbers: Iterable[int]) -> list[Box]:
+def _boxes(column: _ColumnBox, numbers: Iterable[int]) -> list[Box]:
     return [box for number in numbers for box in column.cells.get(number, ())]
 
 
-def _rows_of_lines(lines: _Lines, at: int, columns: Sequence[_Column], bands: Sequence[int]) -> list[list[int]]:
+def _rows_of_lines(lines: _Lines, at: int, columns: Sequence[_ColumnBox], bands: Sequence[int]) -> list[list[int]]:
     """Return the lines of each row, by the rules between them, or else by where the first cells stand.
 
     A line without the first cell, or with it alone, belongs to the nearest row if it stands close to it.
@@ -485,27 +485,27 @@ def _has_even_words(cells: Sequence[_Lines], rows: Sequence[Sequence[str]], has_
     )
 
 
-def _add_names(line: Sequence[Box], columns: Sequence[_Column], rows: list[list[str]], closest: float) -> bool:
+def _add_names(line: Sequence[Box], columns: Sequence[_ColumnBox], rows: list[list[str]], closest: float) -> bool:
     """Add the line above a header if it is part of it: names over several columns, or the first lines of wrapped names.
 
     These stand lower than `closest`.
     """
-    places: list[list[int]] = []
+    overlaps: list[list[int]] = []
     for name in line:
         met = [index for index, column in enumerate(columns) if column.meets(name)]
-        places.append(met or [max(0, sum(column.left < name.left for column in columns) - 1)])
-        is_taken = 0 in places[-1] and (rows[0][0] or not looks_like_title(name.text))
+        overlaps.append(met or [max(0, sum(column.left < name.left for column in columns) - 1)])
+        is_taken = 0 in overlaps[-1] and (rows[0][0] or not is_title_like(name.text))
         if is_taken or not is_label(name.text):
             return False
     row = [""] * len(columns)
-    if all(len(over) == 1 for over in places) and (line[0].middle < closest or places == [[0]]):
-        for (over,), name in zip(places, line, strict=True):
+    if all(len(over) == 1 for over in overlaps) and (line[0].middle < closest or overlaps == [[0]]):
+        for (over,), name in zip(overlaps, line, strict=True):
             row[over] = name.text
         rows[0] = [f"{upper} {lower}".strip() for upper, lower in zip(row, rows[0], strict=True)]
         return True
-    if len(line) == 1 and not {len(columns) - 2, len(columns) - 1} <= set(places[0]):
+    if len(line) == 1 and not {len(columns) - 2, len(columns) - 1} <= set(overlaps[0]):
         return False
-    first = 1 if len(line) > 1 else places[0][0]
+    first = 1 if len(line) > 1 else overlaps[0][0]
     before = None
     for index, column in enumerate(columns[first:], start=first):
         nearest = min(line, key=lambda name: abs(name.left + name.right - column.left - column.right))

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 from lxml import etree, html
 
 from deep_research.readers.blocks import one_line
-from deep_research.sources.document import Picture
+from deep_research.sources.document import DocumentPicture
 
 _MAX_PICTURES = 30
 _MAX_CAPTION_CHARS, _MAX_ADDRESS_CHARS = 300, 2_000
@@ -23,36 +23,36 @@ _SIZE = re.compile(r"\s*(\d{1,5})(?:px)?\s*")
 _ADDRESSES = ("data-src", "data-original", "data-lazy-src", "src")
 
 
-def pictures_of(page: html.HtmlElement, name: str) -> tuple[Picture, ...]:
+def pictures_of(page: html.HtmlElement, name: str) -> tuple[DocumentPicture, ...]:
     """Return the pictures of a page's main part that say what they show; `name` is the address of the page."""
     base = next((str(each.get("href")) for each in page.getroottree().iter("base") if each.get("href")), "")
     found = ((_address(image), _caption(image)) for image in page.iter("img") if not _is_sign(image))
     return listed_pictures(found, name, base=urljoin(name, base) if base else "")
 
 
-def listed_pictures(found: Iterable[tuple[str, str]], name: str, *, base: str = "") -> tuple[Picture, ...]:
+def listed_pictures(found: Iterable[tuple[str, str]], name: str, *, base: str = "") -> tuple[DocumentPicture, ...]:
     """Return pictures by their links, each once; those without words or in the page itself are left out."""
-    pictures: dict[str, Picture] = {}
+    pictures: dict[str, DocumentPicture] = {}
     for link, words in found:
         whole, caption = whole_address(link.strip(), base or name), one_line(words)[:_MAX_CAPTION_CHARS]
         if whole and caption and len(whole) <= _MAX_ADDRESS_CHARS:
-            pictures.setdefault(whole, Picture(address=whole if base else link.strip(), caption=caption))
+            pictures.setdefault(whole, DocumentPicture(address=whole if base else link.strip(), caption=caption))
     return tuple(islice(pictures.values(), _MAX_PICTURES))
 
 
 def _address(image: etree._Element) -> str:
     """Return the address of a picture; a place holder is written into the page itself."""
-    given = [str(image.get(name)) for name in _ADDRESSES if image.get(name)]
-    given += [part.split()[0] for part in str(image.get("srcset") or "").split(",") if part.split()]
-    return next((link for link in given if not link.startswith("data:")), "")
+    links = [str(image.get(name)) for name in _ADDRESSES if image.get(name)]
+    links += [part.split()[0] for part in str(image.get("srcset") or "").split(",") if part.split()]
+    return next((link for link in links if not link.startswith("data:")), "")
 
 
 def _caption(image: etree._Element) -> str:
     """Return what stands below a picture, else the words that stand for it."""
     figure = next(image.iterancestors("figure"), None)
     below = next(figure.iter("figcaption"), None) if figure is not None else None
-    told = " ".join(map(str, below.itertext())) if below is not None else ""
-    return told if told.strip() else str(image.get("alt") or "")
+    caption = " ".join(map(str, below.itertext())) if below is not None else ""
+    return caption if caption.strip() else str(image.get("alt") or "")
 
 
 def _is_sign(image: etree._Element) -> bool:

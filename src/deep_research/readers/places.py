@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from deep_research.sources.document import Place
 
 _CELLS = re.compile(r"(?P<sheet>.*!|)(?P<left>[A-Z]+)(?P<top>\d+)(?::(?P<right>[A-Z]+)(?P<bottom>\d+))?", re.DOTALL)
-_HELD_IN_PARTS = ("page", "slide", "cells", "message")
+_PART_KINDS = ("page", "slide", "cells", "message")
 
 
 def place_of(places: Sequence[Place], start: int, end: int, *, text: str = "") -> Place | None:
@@ -15,7 +15,7 @@ def place_of(places: Sequence[Place], start: int, end: int, *, text: str = "") -
     A passage over two pages gets both ("4-5"), one over several rows the range of their cells. With `text`, a passage
     under no heading gets its line numbers.
     """
-    parts = [p for p in places if p.kind in _HELD_IN_PARTS and p.start < max(end, start + 1) and start < p.end]
+    parts = [p for p in places if p.kind in _PART_KINDS and p.start < max(end, start + 1) and start < p.end]
     if parts:
         first, last = parts[0], parts[-1]
         return Place(kind=first.kind, label=_joined(first, last), start=first.start, end=last.end)

@@ -7,7 +7,7 @@ rows as `| a | b |`. Text and Markdown files keep their own lines, so that line 
 from collections.abc import Callable
 
 from deep_research.errors import SourceError
-from deep_research.sources.document import Picture, Place
+from deep_research.sources.document import DocumentPicture, Place
 from deep_research.value import Value
 
 MAX_FILE_BYTES = 100_000_000
@@ -34,7 +34,7 @@ class Reading(Value):
     # The address a page calls its own.
     canonical: str = ""
     places: tuple[Place, ...] = ()
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[DocumentPicture, ...] = ()
     # Set by `readers.read`: the name and version of what read the file.
     extractor: str = ""
     warnings: tuple[str, ...] = ()

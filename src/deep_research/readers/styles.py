@@ -42,9 +42,9 @@ _MAX_NESTED_BLOCKS = 8
 _MAX_STEPS = 30
 # How often rules may be held against elements, in all: so many times, and more for each element and sign of the rules.
 # Of 389 real pages none needs half of it.
-_LOOKS, _LOOKS_PER_ELEMENT, _LOOKS_PER_SIGN = 5_000, 60, 3
+_CHECKS, _CHECKS_PER_ELEMENT, _CHECKS_PER_SIGN = 5_000, 60, 3
 # A look at an element with many classes costs more.
-_CLASS_CHARS_PER_LOOK = 100
+_CLASS_CHARS_PER_CHECK = 100
 
 
 class Compound(NamedTuple):
@@ -66,7 +66,7 @@ class Compound(NamedTuple):
         )
 
 
-class Rule(NamedTuple):
+class StyleRule(NamedTuple):
     """A selector with what it declares; a higher rank wins."""
 
     steps: tuple[Compound, ...]
@@ -79,10 +79,10 @@ class StyleSheet:
 
     def __init__(self, css: str, *, used: frozenset[str], element_count: int) -> None:
         self._used = used
-        self._looks_left = _LOOKS + _LOOKS_PER_ELEMENT * element_count + _LOOKS_PER_SIGN * len(css)
+        self._checks_left = _CHECKS + _CHECKS_PER_ELEMENT * element_count + _CHECKS_PER_SIGN * len(css)
         self._has_left_out = False
-        self._by_key: dict[str, list[Rule]] = {}
-        self._hiding: dict[str, list[Rule]] = {}
+        self._by_key: dict[str, list[StyleRule]] = {}
+        self._hiding: dict[str, list[StyleRule]] = {}
         for order, (selector, body) in enumerate(_rules(_COMMENT.sub("", css))):
             if order >= _MAX_RULES:
                 self._has_left_out = True
@@ -94,7 +94,7 @@ class StyleSheet:
     @property
     def is_exhausted(self) -> bool:
         """Return whether there were too many rules to hold all of them against every element."""
-        return self._has_left_out or self._looks_left <= 0
+        return self._has_left_out or self._checks_left <= 0
 
     def may_hide(self, element: html.HtmlElement) -> bool:
         """Return whether some rule might take an element out of sight; cheaper than asking for all that holds."""
@@ -129,7 +129,7 @@ class StyleSheet:
         classes = sum(len(step.classes) + len(step.attributes) for step in steps)
         last = steps[-1]
         key = f"#{last.id}" if last.id else f".{min(last.classes)}" if last.classes else last.tag
-        rule = Rule(steps, declared, (ids, classes, sum(bool(step.tag) for step in steps), order))
+        rule = StyleRule(steps, declared, (ids, classes, sum(bool(step.tag) for step in steps), order))
         for filed in (self._by_key, self._hiding) if may_hide else (self._by_key,):
             if len(alike := filed.setdefault(key, [])) < _MAX_RULES_ALIKE:
                 alike.append(rule)
@@ -153,8 +153,8 @@ class StyleSheet:
         return True
 
     def _meets(self, step: Compound, element: html.HtmlElement) -> bool:
-        self._looks_left -= 1 + len(element.get("class") or "") // _CLASS_CHARS_PER_LOOK
-        return self._looks_left > 0 and step.matches(element)
+        self._checks_left -= 1 + len(element.get("class") or "") // _CLASS_CHARS_PER_CHECK
+        return self._checks_left > 0 and step.matches(element)
 
 
 def _keys(element: html.HtmlElement) -> list[str]:

@@ -1,6 +1,6 @@
 """Plain text: decoded, lines kept, nothing else touched."""
 
-from deep_research.readers.blocks import looks_like_title
+from deep_research.readers.blocks import is_title_like
 from deep_research.readers.encoding import decode
 from deep_research.readers.port import Reading
 from deep_research.sources.document import Place
@@ -12,7 +12,7 @@ def read(raw: bytes, name: str) -> Reading:
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return Reading(
         text=text,
-        title=first if looks_like_title(first) else "",
+        title=first if is_title_like(first) else "",
         places=(Place(kind="line", label="1", start=0, end=len(text)),),
         warnings=() if "\ufffd" not in text else (f"some characters could not be read as {encoding}",),
     )

@@ -17,7 +17,7 @@ from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 from deep_research.errors import SourceError
 from deep_research.readers.archive import DAMAGE, checked_names
 from deep_research.readers.blocks import BlockText, one_line
-from deep_research.readers.grid import Row, add_grid, column_letters
+from deep_research.readers.grid import GridRow, add_grid, column_letters
 from deep_research.readers.number_format import is_date_format, shown
 from deep_research.readers.port import MAX_COLUMNS, MAX_ROWS, MAX_SHEETS, Reading
 
@@ -83,7 +83,7 @@ def _add_sheet(sheet: ReadOnlyWorksheet, blocks: BlockText) -> Iterator[str]:
     blocks.end_place()
     if any(map(any, rows)):
         blocks.heading(sheet.title, 2)
-    numbered = (Row(number, tuple(cells)) for number, cells in enumerate(rows[:MAX_ROWS], start=1))
+    numbered = (GridRow(number, tuple(cells)) for number, cells in enumerate(rows[:MAX_ROWS], start=1))
     add_grid(numbered, blocks, sheet.title)
     if sheet.sheet_state != "visible":
         yield f"the hidden sheet {sheet.title!r} was read too"

@@ -14,7 +14,6 @@ from deep_research.reasoning.values import (
     Conclusion,
     Digest,
     Draft,
-    Edit,
     Finding,
     Findings,
     Inquiry,
@@ -25,6 +24,7 @@ from deep_research.reasoning.values import (
     ReadingRequest,
     Reflection,
     SectionWork,
+    SentenceEdit,
     Support,
 )
 from deep_research.sources.hit import SearchQuery
@@ -74,7 +74,7 @@ class Reasoner(Protocol):
     async def judge(self, support: Support) -> tuple[Judgement, ...]:
         """Return for each sentence without a verdict whether its passages carry it."""
 
-    async def edit(self, draft: Draft) -> tuple[Edit, ...]:
+    async def edit(self, draft: Draft) -> tuple[SentenceEdit, ...]:
         """Mend the whole text: what was refused, what repeats, what no longer hangs together."""
 
     async def conclude(self, draft: Draft) -> Conclusion:

@@ -26,7 +26,7 @@ class Exchange(Value):
     answer: str
 
 
-class Held(Value):
+class RelatedText(Value):
     """A document or page that has something on the question, its date, and its best passage."""
 
     title: str
@@ -42,7 +42,7 @@ class Inquiry(Value):
 
     question: str
     context: str = ""
-    earlier: Held | None = None
+    earlier: RelatedText | None = None
     subject: str = ""
     language: Language = "en"
     clarify: ClarifyMode = "auto"
@@ -51,7 +51,7 @@ class Inquiry(Value):
     known_terms: Strings = ()
     unknown_terms: Strings = ()
     rules: IntakeRules = IntakeRules()
-    held: tuple[Held, ...] = ()
+    held: tuple[RelatedText, ...] = ()
 
 
 class ClarificationQuestion(Value):
@@ -153,10 +153,10 @@ class Brief(Value):
     length: ReportLength = "standard"
     assumptions: Strings = ()
     analysis: QuestionAnalysis = QuestionAnalysis()
-    found: tuple[Held, ...] = ()
+    found: tuple[RelatedText, ...] = ()
 
     @property
-    def room(self) -> int:
+    def evidence_limit(self) -> int:
         """Return how many sentences of its sources the body of a report may quote."""
         return {"short": 24, "standard": 52, "long": 90}[self.length]
 
@@ -325,7 +325,7 @@ class Findings(Value):
     has_sandbox: bool = False
 
     @property
-    def settled_titles(self) -> Strings:
+    def fixed_titles(self) -> Strings:
         """Return the sections that a user wrote or approved: the report has them, in this order."""
         return self.plan.titles if self.brief.has_settled_plan or self.brief.has_own_focus else ()
 
@@ -393,7 +393,7 @@ class Judgement(Value):
     reason: str = ""
 
 
-class Edit(Value):
+class SentenceEdit(Value):
     """What an editor puts in the place of the sentence with this number, from 1 over the whole text; nothing to delete
     it.
     """

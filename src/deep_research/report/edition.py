@@ -5,7 +5,7 @@ from functools import cached_property
 
 from deep_research.report.citation import Citations
 from deep_research.report.figure import Caption
-from deep_research.report.layout import Report
+from deep_research.report.layout import ReportLayout
 from deep_research.request import Language
 from deep_research.value import Value
 
@@ -36,7 +36,7 @@ class Edition(Value):
     language: Language
     created_at: datetime
     code_version: str
-    report: Report
+    report: ReportLayout
     citations: Citations
     passages: tuple[CitedPassage, ...] = ()
 

@@ -27,10 +27,10 @@ _CELLS = re.compile(r"(.+!)([A-Z]+)(\d+):([A-Z]+)(\d+)$")
 # Before the markers of what the report says itself: what it concludes, computes, or finds in no source.
 _CONCLUDED = "∴"
 # More than one sum or difference.
-_WORTH_SHOWING = re.compile(r"[*/×÷].*=|[-+−].*[-+−].*=")
+_HAS_STEPS = re.compile(r"[*/×÷].*=|[-+−].*[-+−].*=")
 _LONG_TITLE = 80
 # More places than this say no more than the document itself.
-_MAX_PLACES = 4
+_MAX_SHOWN_PLACES = 4
 _WIDE_END = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef][”’…]*$")
 _STOP = re.compile(r"[.!?。！？…:：;；][\"'”’»)\]）】》」』]*(?:\[\d{1,3}\])*$")
 # So many values of a figure are told to those who cannot see it.
@@ -47,7 +47,7 @@ class Chapter(Value):
     paragraphs: tuple[Caption | Paragraph, ...]
 
 
-class Report(Value):
+class ReportLayout(Value):
     """A whole report before it is rendered; `about` is what the run did and could not do, a line each.
 
     `pictures` are those of the cited sources, source by source.
@@ -171,7 +171,7 @@ class References(NamedTuple):
 Block: TypeAlias = Heading | Label | Prose | Items | Table | Picture | References
 
 
-def laid_out(report: Report, citations: Citations, *, number_of: Cite, words: Words) -> list[Block]:
+def laid_out(report: ReportLayout, citations: Citations, *, number_of: Cite, words: Words) -> list[Block]:
     """Return all that stands between a report's title and its last line, in blocks.
 
     `number_of` gives the citation number of an evidence id.
@@ -325,20 +325,20 @@ def _picture(caption: Caption, number_of: Cite, words: Words) -> Picture:
         for row in figure.rows[:_MAX_ALT_VALUES]
     ]
     more = ["…"] if len(figure.rows) > _MAX_ALT_VALUES else []
-    told = words(f"figure.{figure.chart_type}", title=figure.title, values=separator.join([*values, *more]))
+    description = words(f"figure.{figure.chart_type}", title=figure.title, values=separator.join([*values, *more]))
     sources = _around(words("figure.sources", marks=_HERE), markers(caption.cite_ids, number_of))
-    return Picture(caption, one_line(told), one_line(caption.text), sources)
+    return Picture(caption, one_line(description), one_line(caption.text), sources)
 
 
 def _sources_of(sentence: Sentence, evidence: Sequence[str], number_of: Cite, words: Words) -> Spans:
-    """Return the markers of a sentence; those of what the report says itself are told from those of a source's words.
+    """Return the markers of a sentence; those of what the report says itself differ from those of a source's words.
 
     A calculation is shown where a reader would not do it in the head.
     """
     marks = markers(evidence, number_of)
     if not marks or sentence.kind in ("finding", "link"):
         return marks
-    is_shown = sentence.kind == "calculation" and _WORTH_SHOWING.search(sentence.basis)
+    is_shown = sentence.kind == "calculation" and _HAS_STEPS.search(sentence.basis)
     if is_shown and not sentence.cells and len(sentence.basis) <= _MAX_BASIS_CHARS:
         shown = words("report.computed", basis=equation(sentence.basis), marks=_HERE).partition(_HERE)[0]
         return (_text(shown), *_fixed(f"{shown[len(shown.rstrip()) :]}{_CONCLUDED}"), *marks)
@@ -391,7 +391,7 @@ def _backed(rows: Sequence[Sentence], number_of: Cite, words: Words) -> tuple[li
     columns = {
         "figure": _cells(*(row.lead for row in rows)),
         "statement": _cells(*(row.text for row in rows)),
-        "origins": [_origins(backing, number_of, words) for backing in backings],
+        "origins": [_independent_sources(backing, number_of, words) for backing in backings],
         "others": [_others(backing, number_of, words) for backing in backings],
         "dated": [_days(backing, words) for backing in backings],
     }
@@ -400,7 +400,7 @@ def _backed(rows: Sequence[Sentence], number_of: Cite, words: Words) -> tuple[li
     return [words(f"report.{key}") for key in columns], [list(line) for line in zip(*columns.values(), strict=True)]
 
 
-def _origins(backing: Backing, number_of: Cite, words: Words) -> Spans:
+def _independent_sources(backing: Backing, number_of: Cite, words: Words) -> Spans:
     if not backing.also:
         return _fixed(str(backing.origins))
     return _around(words("report.also", count=backing.origins, marks=_HERE), markers(backing.also, number_of))
@@ -463,9 +463,9 @@ def reference(number: int, source: Source, words: Words) -> Reference:
     # A page of the web is dated, and its first heading is its title again.
     is_page = source.address.startswith(("http://", "https://"))
     delivered = [source.delivered] if source.delivered else []
-    listed = _by_sheet([place for place in source.places if not (is_page and source.title in place)])
+    listed = _by_sheet([label for label in source.places if not (is_page and source.title in label)])
     dated = [source.published[:10]] if is_page and source.published else []
-    named = [*delivered, *dated, *listed[:_MAX_PLACES], *(["…"] if len(listed) > _MAX_PLACES else [])]
+    named = [*delivered, *dated, *listed[:_MAX_SHOWN_PLACES], *(["…"] if len(listed) > _MAX_SHOWN_PLACES else [])]
     note = one_line(words("report.value_separator").join(named))
     return Reference(number, one_line(_short_title(source)), one_line(source.address), note)
 
@@ -476,12 +476,12 @@ def _short_title(source: Source) -> str:
     return f"{first} …" if len(others) > 1 and len(source.title) > _LONG_TITLE else source.title
 
 
-def _by_sheet(places: Sequence[str]) -> list[str]:
+def _by_sheet(labels: Sequence[str]) -> list[str]:
     """Return places, rows of one sheet as one of them: Teams!A4:E4, A5:E5 and A8:E8 as Teams!A4:E5, A8:E8."""
     found: dict[str, list[tuple[str, int, str, int]]] = {}
-    for place in places:
-        match = _CELLS.match(place)
-        rows = found.setdefault(match[1] if match else place, [])
+    for label in labels:
+        match = _CELLS.match(label)
+        rows = found.setdefault(match[1] if match else label, [])
         if match:
             left, top, right, bottom = match[2], int(match[3]), match[4], int(match[5])
             if rows and (rows[-1][0], rows[-1][2], rows[-1][3] + 1) == (left, right, top):

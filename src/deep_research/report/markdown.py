@@ -17,7 +17,7 @@ from deep_research.report.layout import (
     Picture,
     Prose,
     References,
-    Report,
+    ReportLayout,
     Span,
     Spans,
     Table,
@@ -35,7 +35,7 @@ _FILE = re.compile(r"(?<!\\)\]\((?=figures/)")
 _SOURCE = re.compile(r"^\[(\d+)\] .*?(?= {2}$|$)", re.MULTILINE)
 
 
-def render(report: Report, citations: Citations, *, number_of: Cite, words: Words) -> str:
+def render(report: ReportLayout, citations: Citations, *, number_of: Cite, words: Words) -> str:
     """Return the report as Markdown; `number_of` gives the citation number of an evidence id."""
     layout = laid_out(report, citations, number_of=number_of, words=words)
     blocks = [f"# {escape_heading(report.title)}", *(_block(block, words) for block in layout)]

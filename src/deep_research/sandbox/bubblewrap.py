@@ -15,18 +15,18 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from deep_research.sandbox.launch import STAGE
-from deep_research.sandbox.process import Limits, Start, program, run_command
+from deep_research.sandbox.process import SandboxLimits, Start, program, run_command
 
 NOBODY = 65534
 PACKAGES = ("matplotlib", "numpy", "pandas")
 _NEEDED_VERSION = (0, 8)
-_LOOK_S = 10.0
+_CHECK_TIMEOUT_S = 10.0
 # Shown inside as they are, where there are such folders.
 _SYSTEM = """
     /lib /lib64 /usr/lib /usr/lib64 /etc/ld.so.cache /nix/store /usr/share/fonts /usr/local/share/fonts
 """.split()
 _INSIDE = "/sandbox"
-_APART = """
+_NAMESPACES = """
     --unshare-user --disable-userns --unshare-pid --unshare-net --unshare-ipc --unshare-uts --unshare-cgroup-try
     --die-with-parent --new-session --as-pid-1 --cap-drop ALL --hostname sandbox
 """.split()
@@ -49,13 +49,13 @@ class Bubblewrap:
         found = shutil.which("bwrap")
         if found is None:
             return "bwrap is not installed"
-        _, said = await run_command([found, "--version"], within_s=_LOOK_S)
+        _, said = await run_command([found, "--version"], within_s=_CHECK_TIMEOUT_S)
         version = re.search(r"(\d+)\.(\d+)", said)
         if version is None or tuple(map(int, version.groups())) < _NEEDED_VERSION:
             return f"{said or found} is too old: version 0.8 or newer is needed"
         return packages_problem() or self._folders_problem()
 
-    def start(self, limits: Limits) -> Start:
+    def start(self, limits: SandboxLimits) -> Start:
         binary, folders = Path(getattr(sys, "_base_executable", sys.executable)).resolve(), _package_folders()
         libraries = [path for name in ("lib", "lib64") if (path := Path(sys.base_prefix).resolve() / name).is_dir()]
         inside = {
@@ -67,16 +67,16 @@ class Bubblewrap:
         seen = [f"{STAGE}/{index}" if is_root else str(path) for index, path in enumerate(inside)]
         command = [
             str(shutil.which("bwrap")),
-            *_APART,
+            *_NAMESPACES,
             *_each("--ro-bind-try", ((path, path) for path in _SYSTEM)),
             *_each("--ro-bind", zip(seen, inside.values(), strict=True)),
             *f"--dev-bind /dev/null /dev/null --size {limits.scratch_mb << 20} --tmpfs /tmp --remount-ro /".split(),
             *f"--chdir /tmp --setenv LD_LIBRARY_PATH {_INSIDE}/python/lib".split(),
-            *(inside[binary], "-I", "-S", "-B", "-c", program("worker.py")),
+            *(inside[binary], "-I", "-S", "-B", "-c", program("child.py")),
         ]
         if is_root:
-            given = {"uid": NOBODY, "mounts": [str(path) for path in inside], "command": command}
-            command = [sys.executable, "-I", "-S", "-c", program("launch.py"), json.dumps(given)]
+            job = {"uid": NOBODY, "mounts": [str(path) for path in inside], "command": command}
+            command = [sys.executable, "-I", "-S", "-c", program("launch.py"), json.dumps(job)]
         return Start(command, {}, [inside[path] for path in folders], user=NOBODY if is_root else None)
 
     def _folders_problem(self) -> str:

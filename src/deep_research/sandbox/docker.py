@@ -4,9 +4,9 @@ import shutil
 from uuid import uuid4
 
 from deep_research.errors import SourceError
-from deep_research.sandbox.process import Limits, Start, program, run_command
+from deep_research.sandbox.process import SandboxLimits, Start, program, run_command
 
-_LOOK_S = 10.0
+_CHECK_TIMEOUT_S = 10.0
 _BUILD_S = 1800.0
 _NOBODY = "65534:65534"
 # The client hands its own proxies on, which may hold a password.
@@ -25,7 +25,7 @@ class Docker:
         if shutil.which("docker") is None:
             return "docker is not installed"
         code, said = await run_command(
-            ["docker", "image", "inspect", "--format", "{{.Id}}", self._image], within_s=_LOOK_S
+            ["docker", "image", "inspect", "--format", "{{.Id}}", self._image], within_s=_CHECK_TIMEOUT_S
         )
         if code == 0:
             return ""
@@ -33,7 +33,7 @@ class Docker:
             return f"there is no image {self._image}: deep-research sandbox build-image makes it"
         return said.splitlines()[-1] if said else f"docker ended with {code}"
 
-    def start(self, limits: Limits) -> Start:
+    def start(self, limits: SandboxLimits) -> Start:
         name = f"deep-research-{uuid4().hex}"
         # The container holds the scratch files and the fork server beside the code.
         memory = f"{limits.memory_mb + limits.scratch_mb + 256}m"
@@ -46,14 +46,16 @@ class Docker:
             --ulimit fsize={limits.file_mb << 20} --ulimit core=0
             {" ".join(f"--env {proxy}=" for proxy in _PROXIES.split())} --entrypoint python3
         """
-        command = ["docker", "run", *options.split(), self._image, *("-I", "-B", "-c"), program("worker.py")]
+        command = ["docker", "run", *options.split(), self._image, *("-I", "-B", "-c"), program("child.py")]
         # Ending the client ends no container.
         return Start(command, None, ending=["docker", "rm", "--force", name])
 
     async def build(self) -> str:
         """Make the image; return what Docker said."""
-        given = program("Dockerfile").encode()
-        code, said = await run_command(["docker", "build", "--tag", self._image, "-"], within_s=_BUILD_S, given=given)
+        dockerfile = program("Dockerfile").encode()
+        code, said = await run_command(
+            ["docker", "build", "--tag", self._image, "-"], within_s=_BUILD_S, input_bytes=dockerfile
+        )
         if code != 0:
             raise SourceError(f"The image could not be made: {said[-2000:]}")
         return said

@@ -18,7 +18,7 @@ STAGE = "/sys"
 
 def main() -> None:
     """Mount, drop to the unprivileged user, and become the command."""
-    given = json.loads(sys.argv[1])
+    job = json.loads(sys.argv[1])
     libc = ctypes.CDLL(None, use_errno=True)
 
     def call(name: str, *arguments: object) -> None:
@@ -30,7 +30,7 @@ def main() -> None:
 
     call("unshare", _NEW_MOUNTS)
     mount("none", "/", None, _RECURSIVE | _PRIVATE)
-    sources = [os.open(path, os.O_PATH) for path in given["mounts"]]
+    sources = [os.open(path, os.O_PATH) for path in job["mounts"]]
     mount("none", STAGE, b"tmpfs", 0, b"mode=755")
     for index, source in enumerate(sources):
         opened, target = Path(f"/proc/self/fd/{source}"), Path(STAGE, str(index))
@@ -42,13 +42,13 @@ def main() -> None:
         os.close(source)
     try:
         os.setgroups([])
-        uid = given["uid"]
+        uid = job["uid"]
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
     except OSError as exc:
         sys.exit(f"there is no user to drop to from root ({exc.strerror})")
     os.chdir("/")
-    os.execve(given["command"][0], given["command"], {})
+    os.execve(job["command"][0], job["command"], {})
 
 
 if __name__ == "__main__":

@@ -25,11 +25,11 @@ _MAX_REASON_CHARS = 500
 _MEBI = 1024 * 1024
 
 
-class WorkerLost(Exception):
+class SandboxLost(Exception):
     """The worker is gone, or said something that only a broken one says."""
 
 
-class Limits(NamedTuple):
+class SandboxLimits(NamedTuple):
     """What one piece of code may use: seconds, memory, and the size of a file and of all its files."""
 
     timeout_s: float = 60.0
@@ -64,7 +64,7 @@ class Backend(Protocol):
         """Return why it cannot be used here, or nothing; what only a trial shows is not looked for."""
         ...
 
-    def start(self, limits: Limits) -> Start:
+    def start(self, limits: SandboxLimits) -> Start:
         """Return how a worker is started, under a name of its own."""
         ...
 
@@ -105,25 +105,25 @@ async def end_process(process: asyncio.subprocess.Process) -> str:
     return lines[-1][-_MAX_REASON_CHARS:] if lines else ""
 
 
-async def write_to(process: asyncio.subprocess.Process, given: bytes) -> None:
+async def write_to(process: asyncio.subprocess.Process, input_bytes: bytes) -> None:
     """Write to a process, or raise `OSError` where it has ended."""
     stream = process.stdin
     assert stream
     try:
-        stream.write(given)
+        stream.write(input_bytes)
         await stream.drain()
     except RuntimeError as exc:
         # What uvloop raises where the pipe is closed; asyncio's own loop does not.
         raise BrokenPipeError from exc
 
 
-async def run_command(command: Sequence[str], *, within_s: float, given: bytes = b"") -> tuple[int, str]:
+async def run_command(command: Sequence[str], *, within_s: float, input_bytes: bytes = b"") -> tuple[int, str]:
     """Return the exit code of a command and what it said."""
     try:
         ended = await asyncio.to_thread(
             subprocess.run,
             command,
-            input=given,
+            input=input_bytes,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             timeout=within_s,
@@ -142,25 +142,25 @@ def _users(pid: int) -> set[int]:
     return {int(number) for line in status.splitlines() if line.startswith("Uid:") for number in line.split()[1:]}
 
 
-class Worker:
+class SandboxProcess:
     """A fork server in a sandbox, for one piece of code at a time."""
 
-    def __init__(self, process: asyncio.subprocess.Process, start: Start, limits: Limits) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, start: Start, limits: SandboxLimits) -> None:
         self._process = process
         self._start = start
         self._limits = limits
         self._numbers = count(1)
 
     @classmethod
-    async def started(cls, start: Start, limits: Limits, style: str) -> "Worker":
-        """Start one and wait until everything is loaded, or raise `WorkerLost` with the reason."""
+    async def started(cls, start: Start, limits: SandboxLimits, style: str) -> "SandboxProcess":
+        """Start one and wait until everything is loaded, or raise `SandboxLost` with the reason."""
         try:
             process = await start_process(
                 start.command, limit=MAX_REPLY_BYTES, env=start.environment, start_new_session=True
             )
         except OSError as exc:
-            raise WorkerLost(str(exc)) from exc
-        worker = cls(process, start, limits)
+            raise SandboxLost(str(exc)) from exc
+        started_process = cls(process, start, limits)
         # The clock is the host's; this ends only what would go on after the host itself.
         most: JsonObject = {
             "AS": limits.memory_mb * _MEBI,
@@ -170,17 +170,19 @@ class Worker:
         calls: JsonObject = {machine: base64.b64encode(steps).decode() for machine, steps in filters().items()}
         try:
             async with asyncio.timeout(START_S):
-                await worker._say({"style": style, "filters": calls, "limits": most, "packages": [*start.packages]})
-                await worker._hear()
+                await started_process._say(
+                    {"style": style, "filters": calls, "limits": most, "packages": [*start.packages]}
+                )
+                await started_process._hear()
             if start.user is not None and _users(process.pid) != {start.user}:
-                raise WorkerLost(f"it does not run as the user {start.user}")
-        except (WorkerLost, TimeoutError) as exc:
-            reason = await worker.end()
-            raise WorkerLost(reason or str(exc) or f"it did not start within {START_S:g} s") from exc
+                raise SandboxLost(f"it does not run as the user {start.user}")
+        except (SandboxLost, TimeoutError) as exc:
+            reason = await started_process.end()
+            raise SandboxLost(reason or str(exc) or f"it did not start within {START_S:g} s") from exc
         except BaseException:  # Called off: no process may be left behind.
-            await worker.end()
+            await started_process.end()
             raise
-        return worker
+        return started_process
 
     @property
     def pid(self) -> int:
@@ -188,18 +190,18 @@ class Worker:
         return self._process.pid
 
     async def run(self, code: str, data: Json) -> Execution:
-        """Return what the code drew, or raise `SourceError` with what it printed, or `WorkerLost`."""
+        """Return what the code drew, or raise `SourceError` with what it printed, or `SandboxLost`."""
         number = next(self._numbers)
         await self._say({"id": number, "code": code, "data": data})
         try:
             async with asyncio.timeout(self._limits.timeout_s):
-                answer = await self._hear()
+                reply = await self._hear()
         except TimeoutError:
             await self._stop(number)
             raise SourceError(f"The code was stopped after {self._limits.timeout_s:g} s.") from None
-        if answer.get("id") != number:
-            raise WorkerLost("it answered another request")
-        return execution_of(answer)
+        if reply.get("id") != number:
+            raise SandboxLost("it answered another request")
+        return execution_of(reply)
 
     async def _stop(self, number: int) -> None:
         """Have the code stopped; where that does not happen at once, end the worker."""
@@ -207,7 +209,7 @@ class Worker:
             async with asyncio.timeout(_GRACE_S):
                 await self._say({"stop": number})
                 await self._hear()
-        except (WorkerLost, TimeoutError):
+        except (SandboxLost, TimeoutError):
             await self.end()
 
     @property
@@ -226,17 +228,17 @@ class Worker:
         try:
             await write_to(self._process, json.dumps(message).encode() + b"\n")
         except OSError as exc:
-            raise WorkerLost("it has ended") from exc
+            raise SandboxLost("it has ended") from exc
 
     async def _hear(self) -> JsonObject:
         """Return the next answer."""
         stream = self._process.stdout
         try:
             line = await stream.readline() if stream else b""
-            answer = json.loads(line)
+            reply = json.loads(line)
         # A line that is too long, no JSON, or none at all; nested too deeply.
         except (ValueError, RecursionError, OSError) as exc:
-            raise WorkerLost("it has ended") from exc
-        if not isinstance(answer, dict):
-            raise WorkerLost("it answered nonsense")
-        return answer
+            raise SandboxLost("it has ended") from exc
+        if not isinstance(reply, dict):
+            raise SandboxLost("it answered nonsense")
+        return reply

@@ -42,18 +42,18 @@ _ATTRIBUTES = frozenset(
 ).union(_HREFS)
 _HEADER = '<?xml version="1.0" encoding="utf-8"?>\n'
 _DECLARATION = re.compile(r"^<\?xml\s[^?]*\?>")
-_OWN_PLACE = re.compile(r"\s*(?:#.*|data:image/png;base64,[A-Za-z0-9+/=\s]*)")
+_OWN_REFERENCE = re.compile(r"\s*(?:#.*|data:image/png;base64,[A-Za-z0-9+/=\s]*)")
 # Values and styles hold no function but these, no escape, rule or comment: nothing that could fetch.
 _FUNCTION = re.compile(r"([\w-]+)\s*\((\s*[\"']?\s*#)?")
 _FUNCTIONS = frozenset("rgb rgba hsl hsla matrix translate rotate scale skewx skewy".split())
 _ESCAPING = re.compile(r"[\\@]|/\*")
 
 
-def execution_of(answer: JsonObject) -> Execution:
+def execution_of(reply: JsonObject) -> Execution:
     """Return what a worker's answer holds, or raise `SourceError` with what the code printed."""
-    printed, ending = clean_text(str(answer.get("output", ""))), answer.get("ending")
+    printed, ending = clean_text(str(reply.get("output", ""))), reply.get("ending")
     try:
-        result = json.loads(str(answer.get("result", "")))
+        result = json.loads(str(reply.get("result", "")))
     except (ValueError, RecursionError):
         result = None
     if not isinstance(result, dict):
@@ -121,11 +121,11 @@ def _is_drawing(element: etree._Element) -> bool:
         if len(element):
             return False
         values.append(element.text or "")
-    return all(map(_OWN_PLACE.fullmatch, addresses)) and all(map(_fetches_nothing, values))
+    return all(map(_OWN_REFERENCE.fullmatch, addresses)) and all(map(_fetches_nothing, values))
 
 
 def _fetches_nothing(value: str) -> bool:
     functions = ((found[1].lower(), found[2]) for found in _FUNCTION.finditer(value))
     return not _ESCAPING.search(value) and all(
-        name in _FUNCTIONS or (name == "url" and own_place) for name, own_place in functions
+        name in _FUNCTIONS or (name == "url" and is_own_reference) for name, is_own_reference in functions
     )

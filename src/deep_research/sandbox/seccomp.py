@@ -48,17 +48,17 @@ def _filter(at: int, mark: int) -> bytes:
     numbers = [int(column[at]) for column in columns if column[at] != "-"]
     # A program for another kind of machine would know the calls by other numbers.
     head = [_step(_LOAD, _MACHINE), _step(_EQUAL, mark, 1, 0), _step(_RETURN, _KILL), _step(_LOAD, _NUMBER)]
-    for places, _, argument, values in _BY_ARGUMENT:
-        head += _by_argument(places[at], argument, values)
+    for counts, _, argument, values in _BY_ARGUMENT:
+        head += _by_argument(counts[at], argument, values)
     # From each of them, as many steps to the last as there are others and the refusal behind it.
     tests = [_step(_EQUAL, number, len(numbers) - index, 0) for index, number in enumerate(numbers)]
     return b"".join([*head, *tests, _step(_RETURN, _REFUSE), _step(_RETURN, _ALLOW)])
 
 
-def _by_argument(number: int, place: int, values: Sequence[int]) -> list[bytes]:
+def _by_argument(number: int, argument_index: int, values: Sequence[int]) -> list[bytes]:
     """Return steps that allow a call with one of these values in an argument and refuse it with others."""
     tests = [_step(_EQUAL, value, len(values) - index, 0) for index, value in enumerate(values)]
-    body = [_step(_LOAD, place), *tests, _step(_RETURN, _REFUSE), _step(_RETURN, _ALLOW)]
+    body = [_step(_LOAD, argument_index), *tests, _step(_RETURN, _REFUSE), _step(_RETURN, _ALLOW)]
     return [_step(_EQUAL, number, 0, len(body)), *body]
 
 

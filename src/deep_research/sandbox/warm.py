@@ -6,22 +6,22 @@ from contextlib import AsyncExitStack
 
 from deep_research.errors import SourceError, SourceRefused
 from deep_research.sandbox.port import Execution
-from deep_research.sandbox.process import Backend, Limits, Worker, WorkerLost, program
+from deep_research.sandbox.process import Backend, SandboxLimits, SandboxLost, SandboxProcess, program
 from deep_research.value import Json
 
 
 class WarmSandbox:
     """The first of these backends that passes the self-test; it starts with the first piece of code."""
 
-    def __init__(self, backends: Sequence[Backend], limits: Limits, style: str) -> None:
+    def __init__(self, backends: Sequence[Backend], limits: SandboxLimits, style: str) -> None:
         self._backends = backends
         self._limits = limits
         self._style = style
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._backend: Backend | None = None
         self._problem = ""
-        self._worker: Worker | None = None
-        self._spare: asyncio.Task[Worker] | None = None
+        self._process: SandboxProcess | None = None
+        self._spare: asyncio.Task[SandboxProcess] | None = None
 
     @property
     def timeout_s(self) -> float:
@@ -29,16 +29,16 @@ class WarmSandbox:
 
     async def execute(self, code: str, data: Json = None) -> Execution:
         """Run the code; `SourceRefused` says that no code can be run here, and why."""
-        async with self._turn:
-            worker = await self._ready()
+        async with self._lock:
+            process = await self._ready()
             try:
-                execution = await worker.run(code, data)
-            except WorkerLost:
+                execution = await process.run(code, data)
+            except SandboxLost:
                 await self._let_go()
                 # The code may have done it: it gets one more try, in a sandbox that nothing else will be run in.
                 execution = await self._alone(code, data)
             except SourceError:
-                if not worker.is_alive:
+                if not process.is_alive:
                     await self._let_go()
                 raise
             except BaseException:
@@ -51,7 +51,7 @@ class WarmSandbox:
 
     async def check(self) -> str:
         """Return the name of the backend that is used, or raise `SourceRefused` with what is wrong with each."""
-        async with self._turn:
+        async with self._lock:
             await self._ready()
             return self._backend.name if self._backend else ""
 
@@ -62,23 +62,23 @@ class WarmSandbox:
             self._spare = None
             spare.cancel()
             for outcome in await asyncio.gather(spare, return_exceptions=True):
-                if isinstance(outcome, Worker):
+                if isinstance(outcome, SandboxProcess):
                     await outcome.end()
 
-    async def _ready(self) -> Worker:
+    async def _ready(self) -> SandboxProcess:
         """Return the worker; the first one is tested, and tells which backend is used."""
         if self._problem:
             raise SourceRefused(self._problem)
         if self._backend is None:
-            self._worker = await self._choose()
-        if self._worker is not None and not self._worker.is_alive:
+            self._process = await self._choose()
+        if self._process is not None and not self._process.is_alive:
             await self._let_go()
-        if self._worker is None:
+        if self._process is None:
             spare, self._spare = self._spare, None
-            self._worker = await self._started_again(spare)
-        return self._worker
+            self._process = await self._started_again(spare)
+        return self._process
 
-    async def _choose(self) -> Worker:
+    async def _choose(self) -> SandboxProcess:
         problems = []
         for backend in self._backends:
             problem = await backend.problem()
@@ -86,7 +86,7 @@ class WarmSandbox:
                 self._backend = backend
                 try:
                     return await self._tested()
-                except (WorkerLost, SourceError) as exc:
+                except (SandboxLost, SourceError) as exc:
                     problem = str(exc)
             self._backend = None
             problems.append(f"{backend.name}: {problem}")
@@ -96,39 +96,39 @@ class WarmSandbox:
         )
         raise SourceRefused(self._problem)
 
-    async def _tested(self) -> Worker:
+    async def _tested(self) -> SandboxProcess:
         """Return a worker of the backend that passed the self-test."""
-        worker = await self._start()
+        process = await self._start()
         async with AsyncExitStack() as on_failure:
-            on_failure.push_async_callback(worker.end)
-            execution = await worker.run(program("probe.py"), None)
+            on_failure.push_async_callback(process.end)
+            execution = await process.run(program("probe.py"), None)
             if problems := execution.stdout.split("\n")[:-1]:
-                raise WorkerLost(f"the self-test failed: {', '.join(problems)}")
+                raise SandboxLost(f"the self-test failed: {', '.join(problems)}")
             on_failure.pop_all()
-        return worker
+        return process
 
-    async def _started_again(self, spare: Awaitable[Worker] | None = None) -> Worker:
+    async def _started_again(self, spare: Awaitable[SandboxProcess] | None = None) -> SandboxProcess:
         """Return the spare one, or a new one where there is none that works."""
         try:
-            worker = await (spare or self._start())
-            return worker if worker.is_alive else await self._start()
-        except WorkerLost as exc:
+            process = await (spare or self._start())
+            return process if process.is_alive else await self._start()
+        except SandboxLost as exc:
             raise SourceError(f"The sandbox could not be started again: {exc}") from exc
 
-    async def _start(self) -> Worker:
+    async def _start(self) -> SandboxProcess:
         assert self._backend is not None
-        return await Worker.started(self._backend.start(self._limits), self._limits, self._style)
+        return await SandboxProcess.started(self._backend.start(self._limits), self._limits, self._style)
 
     async def _alone(self, code: str, data: Json) -> Execution:
-        worker = await self._started_again()
+        process = await self._started_again()
         try:
-            return await worker.run(code, data)
-        except WorkerLost as exc:
+            return await process.run(code, data)
+        except SandboxLost as exc:
             raise SourceError("The code ended the sandbox that it ran in, twice.") from exc
         finally:
-            await worker.end()
+            await process.end()
 
     async def _let_go(self) -> None:
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            await worker.end()
+        process, self._process = self._process, None
+        if process is not None:
+            await process.end()

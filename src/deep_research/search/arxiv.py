@@ -4,7 +4,7 @@ import re
 
 from lxml import etree
 
-from deep_research.search.engine import Found, Page, PageQuery, ServiceSearch
+from deep_research.search.engine import Page, PageQuery, SearchResult, ServiceSearch
 from deep_research.search.feed import ATOM, feed_root
 from deep_research.search.terms import subject_words
 
@@ -51,8 +51,8 @@ class ArxivSearch(ServiceSearch):
         return Page([_found(entry) for entry in entries], is_last=True if ids else None)
 
 
-def _found(entry: etree._Element) -> Found:
+def _found(entry: etree._Element) -> SearchResult:
     name = _PAPER.fullmatch(entry.findtext(f"{ATOM}id", "").strip())
     # Without its version a paper has the same address for every engine that knows it.
     address = f"https://arxiv.org/abs/{_VERSION.sub('', name.group(1))}" if name else ""
-    return Found(address, *(entry.findtext(f"{ATOM}{tag}") for tag in ("title", "summary", "published")))
+    return SearchResult(address, *(entry.findtext(f"{ATOM}{tag}") for tag in ("title", "summary", "published")))

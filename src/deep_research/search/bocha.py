@@ -1,6 +1,6 @@
 """Bocha's web search, after "Web Search API" on open.bochaai.com."""
 
-from deep_research.search.engine import Found, OnePageSearch, PageQuery
+from deep_research.search.engine import OnePageSearch, PageQuery, SearchResult
 from deep_research.value import JsonObject, value_at
 
 _MAX_SITES = 20
@@ -11,8 +11,8 @@ class BochaSearch(OnePageSearch):
 
     page_size = 50
 
-    async def results(self, query: PageQuery) -> list[Found]:
-        answer = await self.service.post_json(
+    async def results(self, query: PageQuery) -> list[SearchResult]:
+        response = await self.service.post_json(
             "/v1/web-search",
             data={
                 "query": query.words,
@@ -23,15 +23,15 @@ class BochaSearch(OnePageSearch):
             },
         )
         # Errors also come with status 200, and then with a code of their own.
-        if value_at(answer, "code") not in (200, "200"):
+        if value_at(response, "code") not in (200, "200"):
             raise self.wrong_form()
-        pages = value_at(answer, "data", "webPages")
+        pages = value_at(response, "data", "webPages")
         if not isinstance(pages, dict):
             raise self.wrong_form()
         return [_found(item) for item in self.items_at(pages, "value", is_optional=True)]
 
 
-def _found(item: JsonObject) -> Found:
+def _found(item: JsonObject) -> SearchResult:
     # The second is what older answers have; Bocha says that it holds the day of publication too.
     day = item.get("datePublished") or item.get("dateLastCrawled")
-    return Found(item.get("url"), item.get("name"), item.get("summary") or item.get("snippet"), day)
+    return SearchResult(item.get("url"), item.get("name"), item.get("summary") or item.get("snippet"), day)

@@ -13,7 +13,7 @@ class BraveSearch(ServiceSearch):
 
     async def page(self, query: PageQuery) -> Page:
         is_news = query.kind == "news"
-        answer = await self.service.get_json(
+        response = await self.service.get_json(
             "/res/v1/news/search" if is_news else "/res/v1/web/search",
             params={
                 "q": query.words_with_sites,
@@ -25,13 +25,13 @@ class BraveSearch(ServiceSearch):
                 "result_filter": None if is_news else "web",
             },
         )
-        if value_at(answer, "type") != ("news" if is_news else "search"):
+        if value_at(response, "type") != ("news" if is_news else "search"):
             raise self.wrong_form()
         # A search without results has no part `web`.
         where = ("results",) if is_news else ("web", "results")
-        results = self.items_at(answer, *where) if value_at(answer, where[0]) is not None else []
+        results = self.items_at(response, *where) if value_at(response, where[0]) is not None else []
         # News do not say it.
-        has_more = value_at(answer, "query", "more_results_available")
+        has_more = value_at(response, "query", "more_results_available")
         return Page(
             results_in(results, "url", "title", "description", "page_age"),
             is_last=not has_more if isinstance(has_more, bool) else is_short(len(results), query.size),

@@ -26,7 +26,7 @@ _IN_MATH = re.compile(r"\s*<[^<>]*>\s*")
 # The same formula once more, for TeX.
 _TEX = re.compile(r"<jats:tex-math(?:\s[^<>]*)?>.*?</jats:tex-math>", re.DOTALL)
 # Publishers break the line before an index, and after it in the middle of a formula.
-_INDEX_APART = re.compile(r"\n(?=<(?:jats:)?su[bp]>)|(?<=</jats:su[bp]>)\n(?=[A-Z][a-z]?\n?<jats:su[bp]>|[.,;:)\]])")
+_DETACHED_INDEX = re.compile(r"\n(?=<(?:jats:)?su[bp]>)|(?<=</jats:su[bp]>)\n(?=[A-Z][a-z]?\n?<jats:su[bp]>|[.,;:)\]])")
 # 10<sup>6</sup> is not 106, and a note's number is no digit of the year before it.
 _EXPONENT = re.compile(r"(?<=\d)<(?:jats:)?sup>(?=[-−–+]?\d)", re.IGNORECASE)
 _SPACES = re.compile(r"\s+")
@@ -86,7 +86,7 @@ def parted_date(value: Json) -> tuple[str, str]:
 
 def _without_tags(text: str) -> str:
     text = _SPACES.sub(lambda found: "\n" if "\n" in found.group() else " ", _COMMENT.sub("", text))
-    text = _INDEX_APART.sub("", text)
+    text = _DETACHED_INDEX.sub("", text)
     if _MATH.search(text):
         text = _MATH.sub(lambda found: _IN_MATH.sub("", found.group(2)), _TEX.sub("", text))
     return _BREAK.sub(" ", _INLINE.sub("", _EXPONENT.sub("^", text)))

@@ -3,7 +3,7 @@
 import re
 
 from deep_research.net.contact import mail_of
-from deep_research.search.engine import Found, Page, PageQuery, ServiceSearch
+from deep_research.search.engine import Page, PageQuery, SearchResult, ServiceSearch
 from deep_research.value import Json, JsonObject, value_at
 
 # "Abstract", "Aim", "Methods".
@@ -31,14 +31,14 @@ class CrossrefSearch(ServiceSearch):
         )
         return Page(
             [
-                Found(work.get("URL"), _first(work.get("title")), _abstract(work), _published(work))
+                SearchResult(work.get("URL"), _first(work.get("title")), _abstract(work), _published(work))
                 for work in self.items_at(data, "message", "items")
             ]
         )
 
 
-def _first(given: Json) -> Json:
-    return given[0] if isinstance(given, list) and given else None
+def _first(value: Json) -> Json:
+    return value[0] if isinstance(value, list) and value else None
 
 
 def _abstract(work: JsonObject) -> str:

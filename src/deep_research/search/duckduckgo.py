@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 from lxml import etree, html
 
 from deep_research.errors import ChallengeShown
-from deep_research.search.engine import Found, Page, PagedSearch, PageQuery
+from deep_research.search.engine import Page, PagedSearch, PageQuery, SearchResult
 
 _REGIONS = {"zh-Hans": "cn-zh", "zh-Hant": "tw-tzh"}
 _HAS_CLASS = "contains(concat(' ', normalize-space(@class), ' '), ' {} ')"
@@ -53,12 +53,12 @@ class DuckDuckGoSearch(PagedSearch):
         return page
 
 
-def _result(element: Any) -> Found:
+def _result(element: Any) -> SearchResult:
     link = element.xpath(_LINK)[0]
     snippet = element.xpath(f"string(.//*[{_HAS_CLASS.format('result__snippet')}])")
     dates = element.xpath(f".//*[{_HAS_CLASS.format('result__extras__url')}]/span")
     published = " ".join(span.text_content() for span in dates)
-    return Found(_target(link.get("href", "")), link.text_content(), snippet, published)
+    return SearchResult(_target(link.get("href", "")), link.text_content(), snippet, published)
 
 
 def _target(link: str) -> str:

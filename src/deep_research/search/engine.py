@@ -34,7 +34,7 @@ class Endpoint:
     """An engine at an address, with what is needed to reach it; `model` is for those that ask a model to search.
 
     `contact` is the address that the service may write to, `setup` what errors name as settings to correct. All
-    searches go through `throttle`, where every page but the first waits for a turn of its own.
+    searches go through `throttle`, where every page but the first waits for a slot of its own.
     """
 
     name: str
@@ -77,7 +77,7 @@ class PageQuery(SearchQuery):
         return f"{self.words} ({sites})" if len(self.sites) > 1 else f"{self.words} {sites}".rstrip()
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """One result as the service spells it, cleaned later; `text` is what it gives of the page itself."""
 
     address: Json
@@ -90,7 +90,7 @@ class Found(NamedTuple):
 class Page(NamedTuple):
     """One page of results; `is_last` says that asking for another is of no use: else it is so after a page not full."""
 
-    found: Sequence[Found]
+    found: Sequence[SearchResult]
     is_last: bool | None = None
 
 
@@ -113,7 +113,7 @@ class PagedSearch(ABC):
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
         self.name = endpoint.name
-        # With the wait for its turn.
+        # With the wait for its slot.
         self.timeout_s = endpoint.timeout_s + (MAX_QUEUE_S if endpoint.throttle else 0.0)
         self.service = self.service_type(
             endpoint.title,
@@ -173,7 +173,7 @@ class PagedSearch(ABC):
                 if self.endpoint.throttle is not None:
                     await self.endpoint.throttle.acquire()
 
-    def _cleaned(self, found: Sequence[Found]) -> Iterator[Hit]:
+    def _cleaned(self, found: Sequence[SearchResult]) -> Iterator[Hit]:
         if found and not any(isinstance(result.address, str) for result in found):
             raise self.wrong_form()
         for result in found:
@@ -187,7 +187,7 @@ class PagedSearch(ABC):
                     delivered=self._delivered(result),
                 )
 
-    def _delivered(self, result: Found) -> Delivered | None:
+    def _delivered(self, result: SearchResult) -> Delivered | None:
         is_abstract = self.delivers == "abstract"
         text = plain_text(result.snippet, max_chars=MAX_DELIVERED_CHARS) if is_abstract else delivered_text(result.text)
         return Delivered(kind=self.delivers, engine=self.name, text=text) if self.delivers and text else None
@@ -240,7 +240,7 @@ class OnePageSearch(PagedSearch):
     max_pages = 1
 
     @abstractmethod
-    async def results(self, query: PageQuery) -> list[Found]:
+    async def results(self, query: PageQuery) -> list[SearchResult]:
         """Return the results of a query."""
 
     async def pages(self, query: PageQuery) -> AsyncGenerator[Page]:
@@ -248,9 +248,9 @@ class OnePageSearch(PagedSearch):
         yield Page(await self.results(query), is_last=True)
 
 
-def results_in(items: Sequence[Json], *names: str) -> list[Found]:
+def results_in(items: Sequence[Json], *names: str) -> list[SearchResult]:
     """Return the results in the objects of an answer; the names are those of address, title, snippet, date and text."""
-    return [Found(*(value_at(item, name) for name in names)) for item in items]
+    return [SearchResult(*(value_at(item, name) for name in names)) for item in items]
 
 
 def is_short(count: int, size: int) -> bool:
@@ -258,9 +258,9 @@ def is_short(count: int, size: int) -> bool:
     return 2 * count < size
 
 
-def first_address(*places: Json) -> Json:
+def first_address(*values: Json) -> Json:
     """Return the first that is a web address, else the last."""
-    return next(filter(web_address, places), places[-1])
+    return next(filter(web_address, values), values[-1])
 
 
 def connect(

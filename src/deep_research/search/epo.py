@@ -11,7 +11,7 @@ import httpx2
 
 from deep_research.errors import ConfigurationError
 from deep_research.net.service import LimitedService
-from deep_research.search.engine import Endpoint, Found, Page, PagedSearch, PageQuery
+from deep_research.search.engine import Endpoint, Page, PagedSearch, PageQuery, SearchResult
 from deep_research.search.terms import subject_words
 from deep_research.value import Json, json_of, value_at
 
@@ -81,7 +81,7 @@ class EpoSearch(PagedSearch):
             raise self.wrong_form() from exc
 
 
-def _found(patent: Json) -> Found:
+def _found(patent: Json) -> SearchResult:
     country, number, kind = (value_at(patent, f"@{name}") for name in ("country", "doc-number", "kind"))
     # American applications are given without the zero that follows the year.
     if country == "US" and isinstance(number, str) and len(number) == 10:
@@ -92,15 +92,15 @@ def _found(patent: Json) -> Found:
     title = _english(value_at(patent, "bibliographic-data", "invention-title"))
     texts = _listed(value_at(_english(value_at(patent, "abstract")), "p"))
     abstract = " ".join(words for text in texts if isinstance(words := value_at(text, "$"), str))
-    return Found(address, value_at(title, "$"), abstract, f"{day[:4]}-{day[4:6]}-{day[6:]}" if day else "")
+    return SearchResult(address, value_at(title, "$"), abstract, f"{day[:4]}-{day[4:6]}-{day[6:]}" if day else "")
 
 
-def _english(given: Json) -> Json:
+def _english(value: Json) -> Json:
     """Return the English version, else the one that comes first."""
-    versions = _listed(given)
+    versions = _listed(value)
     return next((one for one in versions if value_at(one, "@lang") == "en"), versions[0] if versions else None)
 
 
-def _listed(given: Json) -> list[Json]:
+def _listed(value: Json) -> list[Json]:
     """Return a list; the service gives a single thing without one."""
-    return given if isinstance(given, list) else [] if given is None else [given]
+    return value if isinstance(value, list) else [] if value is None else [value]

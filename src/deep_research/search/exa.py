@@ -1,6 +1,6 @@
 """Exa's search by meaning, after exa.ai/docs/reference/search."""
 
-from deep_research.search.engine import Found, OnePageSearch, PageQuery, results_in
+from deep_research.search.engine import OnePageSearch, PageQuery, SearchResult, results_in
 
 _CATEGORIES = {"news": "news", "academic": "research paper"}
 _TEXT_CHARS = 10_000
@@ -13,8 +13,8 @@ class ExaSearch(OnePageSearch):
     delivers = "text"
     key_header = "x-api-key"
 
-    async def results(self, query: PageQuery) -> list[Found]:
-        answer = await self.service.post_json(
+    async def results(self, query: PageQuery) -> list[SearchResult]:
+        response = await self.service.post_json(
             "/search",
             data={
                 "query": query.words,
@@ -27,4 +27,4 @@ class ExaSearch(OnePageSearch):
                 "endPublishedDate": f"{query.until}T23:59:59.999Z" if query.until else None,
             },
         )
-        return results_in(self.items_at(answer, "results"), "url", "title", "text", "publishedDate", "text")
+        return results_in(self.items_at(response, "results"), "url", "title", "text", "publishedDate", "text")

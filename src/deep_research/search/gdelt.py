@@ -3,7 +3,7 @@
 import json
 
 from deep_research.errors import SourceBusy, SourceError
-from deep_research.search.engine import Found, OnePageSearch, PageQuery
+from deep_research.search.engine import OnePageSearch, PageQuery, SearchResult
 from deep_research.search.terms import subject_words
 from deep_research.value import Json
 
@@ -19,7 +19,7 @@ class GdeltSearch(OnePageSearch):
 
     page_size = 100
 
-    async def results(self, query: PageQuery) -> list[Found]:
+    async def results(self, query: PageQuery) -> list[SearchResult]:
         text = await self.service.get_text(
             "/api/v2/doc/doc",
             params={
@@ -41,7 +41,7 @@ class GdeltSearch(OnePageSearch):
             raise SourceError(f"{self.endpoint.title} did not answer in JSON.") from exc
         # Where nothing was found the list itself is missing.
         articles = [] if data == {} else self.items_at(data, "articles")
-        return [Found(item.get("url"), item.get("title"), "", _day(item.get("seendate"))) for item in articles]
+        return [SearchResult(item.get("url"), item.get("title"), "", _day(item.get("seendate"))) for item in articles]
 
 
 def _asked(query: PageQuery) -> str:

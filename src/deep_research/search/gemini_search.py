@@ -3,7 +3,7 @@
 import asyncio
 import re
 
-from deep_research.search.engine import Found, OnePageSearch, PageQuery, results_in
+from deep_research.search.engine import OnePageSearch, PageQuery, SearchResult, results_in
 from deep_research.search.model_task import task_of
 from deep_research.value import JsonObject
 
@@ -19,15 +19,15 @@ class GeminiSearch(OnePageSearch):
     # Its results are addresses of Google's that redirect to the pages, and stop working after some days.
     redirects = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
 
-    async def results(self, query: PageQuery) -> list[Found]:
+    async def results(self, query: PageQuery) -> list[SearchResult]:
         start, _, end = self.days(query, "{}T00:00:00Z {}T23:59:59Z").partition(" ")
         tool: JsonObject = {"timeRangeFilter": {"startTime": start, "endTime": end}} if start else {}
         task = task_of(query, names_sites=True)
-        answer = await self.service.post_json(
+        response = await self.service.post_json(
             f"/v1beta/models/{self.endpoint.model}:generateContent",
             data={"contents": [{"role": "user", "parts": [{"text": task}]}], "tools": [{"google_search": tool}]},
         )
-        candidates = self.items_at(answer, "candidates")
+        candidates = self.items_at(response, "candidates")
         if not candidates:
             raise self.wrong_form()
         chunks = [
@@ -40,7 +40,7 @@ class GeminiSearch(OnePageSearch):
         found = await asyncio.gather(*map(self._followed, cited))
         return [one for one in found if not _RESULT_PAGE.match(str(one.address))]
 
-    async def _followed(self, found: Found) -> Found:
+    async def _followed(self, found: SearchResult) -> SearchResult:
         """Return a result with the page that an address of Google's leads to, or as it is where it does not say."""
         address = found.address
         if not isinstance(address, str) or not address.startswith(self.redirects):

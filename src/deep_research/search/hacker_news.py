@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, time
 
-from deep_research.search.engine import Found, Page, PageQuery, ServiceSearch
+from deep_research.search.engine import Page, PageQuery, SearchResult, ServiceSearch
 from deep_research.value import Json, JsonObject, value_at
 
 
@@ -12,7 +12,7 @@ class HackerNewsSearch(ServiceSearch):
     page_size = 50
 
     async def page(self, query: PageQuery) -> Page:
-        limits = [
+        filters = [
             f"created_at_i{sign}{int(datetime.combine(day, moment, UTC).timestamp())}"
             for sign, day, moment in ((">=", query.since, time.min), ("<=", query.until, time.max))
             if day
@@ -24,11 +24,11 @@ class HackerNewsSearch(ServiceSearch):
                 "tags": "story",
                 "hitsPerPage": query.size,
                 "page": query.number,
-                "numericFilters": ",".join(limits) or None,
+                "numericFilters": ",".join(filters) or None,
             },
         )
         found = [
-            Found(_address(story), story.get("title"), story.get("story_text"), story.get("created_at"))
+            SearchResult(_address(story), story.get("title"), story.get("story_text"), story.get("created_at"))
             for story in self.items_at(data, "hits")
         ]
         pages = value_at(data, "nbPages")

@@ -3,7 +3,7 @@
 Daily papers and blog are lists that cannot be searched: what shares enough words with the query is kept.
 """
 
-from deep_research.search.engine import Found, OnePageSearch, Page, PageQuery, ServiceSearch
+from deep_research.search.engine import OnePageSearch, Page, PageQuery, SearchResult, ServiceSearch
 from deep_research.search.feed import feed_root
 from deep_research.search.terms import is_timely, shared_terms
 from deep_research.value import Json, JsonObject, value_at
@@ -18,7 +18,7 @@ class HuggingFacePapers(OnePageSearch):
     delivers = "abstract"
     page_size = 120
 
-    async def results(self, query: PageQuery) -> list[Found]:
+    async def results(self, query: PageQuery) -> list[SearchResult]:
         """Return the papers nearest to a query."""
         words = query.words[:_MAX_CHARS]
         data = await self.service.get_json("/api/papers/search", params={"q": words, "limit": query.size})
@@ -45,7 +45,7 @@ class HuggingFaceBlog(OnePageSearch):
 
     page_size = 100
 
-    async def results(self, query: PageQuery) -> list[Found]:
+    async def results(self, query: PageQuery) -> list[SearchResult]:
         """Return the posts that a query is about."""
         root = feed_root(await self.service.get_text("/blog/feed.xml"), "rss")
         channel = None if root is None else root.find("channel")
@@ -53,7 +53,7 @@ class HuggingFaceBlog(OnePageSearch):
             raise self.wrong_form()
         posts = [
             (
-                Found(*(item.findtext(tag, "") for tag in ("link", "title", "description", "pubDate"))),
+                SearchResult(*(item.findtext(tag, "") for tag in ("link", "title", "description", "pubDate"))),
                 " ".join(label.text or "" for label in item.findall("category")),
             )
             for item in channel.findall("item")
@@ -61,17 +61,17 @@ class HuggingFaceBlog(OnePageSearch):
         return _fitting(query, posts)
 
 
-def _paper(entry: JsonObject) -> Found:
+def _paper(entry: JsonObject) -> SearchResult:
     number = value_at(entry, "paper", "id")
     address = f"https://huggingface.co/papers/{number}" if isinstance(number, str) and number else number
-    return Found(address, *(value_at(entry, "paper", name) for name in ("title", "summary", "publishedAt")))
+    return SearchResult(address, *(value_at(entry, "paper", name) for name in ("title", "summary", "publishedAt")))
 
 
-def _fitting(query: PageQuery, candidates: list[tuple[Found, str]]) -> list[Found]:
+def _fitting(query: PageQuery, candidates: list[tuple[SearchResult, str]]) -> list[SearchResult]:
     """Return what shares enough words with a query, the most first; each comes with words of its own."""
     shares = [(shared_terms(query, f"{found.title} {found.snippet} {words}"), found) for found, words in candidates]
-    kept = [pair for pair in shares if pair[0] >= _MIN_SHARE and is_timely(query, pair[1])]
-    return [found for _, found in sorted(kept, key=lambda pair: -pair[0])]
+    fitting = [pair for pair in shares if pair[0] >= _MIN_SHARE and is_timely(query, pair[1])]
+    return [found for _, found in sorted(fitting, key=lambda pair: -pair[0])]
 
 
 def _joined(words: Json) -> str:

@@ -16,8 +16,8 @@ import httpx2
 from deep_research.errors import CallFailed, NetworkError, SourceBusy, SourceError, SourceRefused
 from deep_research.net.contact import user_agent
 from deep_research.net.retry_after import retry_after_s
-from deep_research.search.engine import Endpoint, Found, OnePageSearch, PageQuery
-from deep_research.search.mcp_results import found_in_answer
+from deep_research.search.engine import Endpoint, OnePageSearch, PageQuery, SearchResult
+from deep_research.search.mcp_results import results_in_reply
 from deep_research.search.mcp_servers import McpServer
 from deep_research.search.throttle import Throttle
 from deep_research.value import Json, JsonObject
@@ -43,7 +43,7 @@ class McpSearch(OnePageSearch):
         # The SDK logs what servers say, page and all; our errors say what an operator needs.
         logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
 
-    async def results(self, query: PageQuery) -> list[Found]:
+    async def results(self, query: PageQuery) -> list[SearchResult]:
         limit = {self._server.limit_argument: query.size} if self._server.limit_argument else {}
         result = await self._call({**self._server.arguments, self._server.argument: query.words, **limit})
         if result.is_error:
@@ -52,7 +52,7 @@ class McpSearch(OnePageSearch):
         linked = [block.model_dump(mode="json") for block in result.content if block.type == "resource_link"]
         inside = [block.resource.model_dump(mode="json") for block in result.content if block.type == "resource"]
         structured: Json = result.structured_content
-        found = found_in_answer([structured, *linked, *inside], texts)
+        found = results_in_reply([structured, *linked, *inside], texts)
         if found is None:
             raise SourceError(f"{self.endpoint.title} answered without the address of any source.")
         return found

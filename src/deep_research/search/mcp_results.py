@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from deep_research.search.cleaning import web_address
-from deep_research.search.engine import Found
+from deep_research.search.engine import SearchResult
 from deep_research.value import Json, JsonObject, json_of
 
 # The names under which tools give address, title, text and date of a result.
@@ -24,7 +24,7 @@ _LABEL = re.compile(
 )
 
 
-def found_in_answer(data: Json, texts: Sequence[str]) -> list[Found] | None:
+def results_in_reply(data: Json, texts: Sequence[str]) -> list[SearchResult] | None:
     """Return the results of an answer, its data before its texts; None where it has words but no address.
 
     Words without an address may be an apology or an error; only an empty list says that nothing was found.
@@ -43,10 +43,10 @@ def _parsed(text: str) -> Json:
         return None
 
 
-def _objects(data: Json, depth: int = 0) -> Iterator[Found]:
+def _objects(data: Json, depth: int = 0) -> Iterator[SearchResult]:
     """Yield every object that holds an address, in order."""
     if isinstance(data, dict) and web_address(address := _first(data, _ADDRESS)):
-        yield Found(address, *(_first(data, names) for names in (_TITLE, _TEXT, _DATE)))
+        yield SearchResult(address, *(_first(data, names) for names in (_TITLE, _TEXT, _DATE)))
     elif depth < _MAX_DEPTH:
         for item in _items(data):
             yield from _objects(item, depth + 1)
@@ -78,7 +78,7 @@ def _pieces(text: str) -> Iterator[list[str]]:
             piece.append(line)
 
 
-def _linked(lines: list[str]) -> Found | None:
+def _linked(lines: list[str]) -> SearchResult | None:
     whole = "\n".join(lines)
     link, bare = _LINK.search(whole), _BARE.search(whole)
     if bare is None:
@@ -86,7 +86,7 @@ def _linked(lines: list[str]) -> Found | None:
     address = link.group(2) if link else _without_stop(bare.group())
     texts = [text for line in lines if (text := _plain(line))]
     title = link.group(1) if link else (texts.pop(0) if texts else "")
-    return Found(address, title, " ".join(texts))
+    return SearchResult(address, title, " ".join(texts))
 
 
 def _without_stop(address: str) -> str:

@@ -1,6 +1,6 @@
 """OpenAI's web search, a tool of its Responses API, after developers.openai.com/api/docs/guides/tools-web-search."""
 
-from deep_research.search.engine import Found, OnePageSearch, PageQuery, results_in
+from deep_research.search.engine import OnePageSearch, PageQuery, SearchResult, results_in
 from deep_research.search.model_task import task_of
 from deep_research.value import JsonObject, value_at
 
@@ -10,11 +10,11 @@ class OpenAiWebSearch(OnePageSearch):
 
     page_size = 20
 
-    async def results(self, query: PageQuery) -> list[Found]:
+    async def results(self, query: PageQuery) -> list[SearchResult]:
         tool: JsonObject = {"type": "web_search"}
         if query.sites:
             tool["filters"] = {"allowed_domains": list(query.sites)}
-        answer = await self.service.post_json(
+        response = await self.service.post_json(
             "/responses",
             data={
                 "model": self.endpoint.model,
@@ -25,9 +25,9 @@ class OpenAiWebSearch(OnePageSearch):
                 "store": False,
             },
         )
-        output = self.items_at(answer, "output")
-        # A model that ran out of room has still found what it cites.
-        if value_at(answer, "status") not in ("completed", "incomplete"):
+        output = self.items_at(response, "output")
+        # A model that ran out of tokens has still found what it cites.
+        if value_at(response, "status") not in ("completed", "incomplete"):
             raise self.wrong_form()
         parts = [part for item in output if item.get("type") == "message" for part in self.items_at(item, "content")]
         cited = [
@@ -38,10 +38,10 @@ class OpenAiWebSearch(OnePageSearch):
             if note.get("type") == "url_citation"
         ]
         # Sources of other kinds are feeds without an address.
-        looked_at = [
-            Found(source.get("url"), "")
+        opened = [
+            SearchResult(source.get("url"), "")
             for item in output
             for source in self.items_at(item, "action", "sources", is_optional=True)
             if source.get("type") == "url"
         ]
-        return [*results_in(cited, "url", "title"), *looked_at]
+        return [*results_in(cited, "url", "title"), *opened]

@@ -5,7 +5,7 @@ Pages have numbers, for cursors are only for those who send a key.
 
 from deep_research.net.contact import mail_of
 from deep_research.net.service import LimitedService
-from deep_research.search.engine import Found, Page, PageQuery, ServiceSearch, first_address
+from deep_research.search.engine import Page, PageQuery, SearchResult, ServiceSearch, first_address
 from deep_research.value import Json, JsonObject, value_at
 
 _FIELDS = "id,doi,title,publication_date,abstract_inverted_index,best_oa_location,primary_location"
@@ -22,7 +22,7 @@ class OpenAlexSearch(ServiceSearch):
     key_header = ""
 
     async def page(self, query: PageQuery) -> Page:
-        limits = {
+        filters = {
             "from_publication_date": query.since,
             "to_publication_date": query.until,
             "language": query.language.partition("-")[0],
@@ -31,7 +31,7 @@ class OpenAlexSearch(ServiceSearch):
             "/works",
             params={
                 "search": query.words,
-                "filter": ",".join(f"{name}:{value}" for name, value in limits.items() if value) or None,
+                "filter": ",".join(f"{name}:{value}" for name, value in filters.items() if value) or None,
                 "per_page": query.size,
                 "page": query.number + 1,
                 "select": _FIELDS,
@@ -41,7 +41,7 @@ class OpenAlexSearch(ServiceSearch):
         )
         return Page(
             [
-                Found(_address(work), work.get("title"), _abstract(work), work.get("publication_date"))
+                SearchResult(_address(work), work.get("title"), _abstract(work), work.get("publication_date"))
                 for work in self.items_at(data, "results")
             ]
         )
@@ -63,10 +63,10 @@ def _abstract(work: JsonObject) -> str:
     if not isinstance(index, dict):
         return ""
     words = sorted(
-        (place, word)
-        for word, places in index.items()
-        if isinstance(places, list)
-        for place in places[:_MAX_WORDS]
-        if isinstance(place, int)
+        (position, word)
+        for word, positions in index.items()
+        if isinstance(positions, list)
+        for position in positions[:_MAX_WORDS]
+        if isinstance(position, int)
     )
     return " ".join(word for _, word in words[:_MAX_WORDS])

@@ -1,6 +1,6 @@
 """OpenRouter's web search, a tool for any model: openrouter.ai/docs/guides/features/server-tools/web-search."""
 
-from deep_research.search.engine import Found, OnePageSearch, PageQuery, results_in
+from deep_research.search.engine import OnePageSearch, PageQuery, SearchResult, results_in
 from deep_research.search.model_task import task_of
 from deep_research.value import JsonObject
 
@@ -12,22 +12,22 @@ class OpenRouterWebSearch(OnePageSearch):
 
     page_size = 10
 
-    async def results(self, query: PageQuery) -> list[Found]:
+    async def results(self, query: PageQuery) -> list[SearchResult]:
         # The model may search several times; what is found in all is limited, because each result is paid for.
-        limits: JsonObject = {"max_results": query.size, "max_total_results": query.size}
+        parameters: JsonObject = {"max_results": query.size, "max_total_results": query.size}
         if query.sites:
-            limits["allowed_domains"] = list(query.sites)
-        answer = await self.service.post_json(
+            parameters["allowed_domains"] = list(query.sites)
+        response = await self.service.post_json(
             "/chat/completions",
             data={
                 "model": self.endpoint.model,
                 "messages": [{"role": "user", "content": task_of(query)}],
-                "tools": [{"type": _TOOL, "parameters": limits}],
+                "tools": [{"type": _TOOL, "parameters": parameters}],
                 # A model that is free to choose may answer without having searched.
                 "tool_choice": {"type": _TOOL},
             },
         )
-        choices = self.items_at(answer, "choices")
+        choices = self.items_at(response, "choices")
         # A provider that fails after the call was taken says so here, with status 200.
         if not choices or any("error" in choice or not isinstance(choice.get("message"), dict) for choice in choices):
             raise self.wrong_form()

@@ -3,7 +3,7 @@
 from datetime import date
 
 from deep_research.net.contact import mail_of
-from deep_research.search.engine import Found, Page, PageQuery, ServiceSearch
+from deep_research.search.engine import Page, PageQuery, SearchResult, ServiceSearch
 from deep_research.value import JsonObject, value_at
 
 _MAX_AUTHORS = 3
@@ -49,8 +49,8 @@ class PubMedSearch(ServiceSearch):
             raise self.wrong_form()
         articles = [(one, value_at(summaries, "result", one)) for one in numbers]
         # An article that is gone has an error in its place.
-        kept = [_found(one, what) for one, what in articles if isinstance(what, dict) and "error" not in what]
-        return Page(kept, is_last=len(numbers) < query.size)
+        results = [_found(one, what) for one, what in articles if isinstance(what, dict) and "error" not in what]
+        return Page(results, is_last=len(numbers) < query.size)
 
     def _who(self) -> dict[str, str | None]:
         return {
@@ -62,12 +62,12 @@ class PubMedSearch(ServiceSearch):
         }
 
 
-def _found(number: str, article: JsonObject) -> Found:
+def _found(number: str, article: JsonObject) -> SearchResult:
     address = f"https://pubmed.ncbi.nlm.nih.gov/{number}/"
-    return Found(address, article.get("title"), _origin(article), article.get("sortpubdate"))
+    return SearchResult(address, article.get("title"), _journal_of(article), article.get("sortpubdate"))
 
 
-def _origin(article: JsonObject) -> str:
+def _journal_of(article: JsonObject) -> str:
     """Return journal and authors: a summary holds no abstract."""
     authors = article.get("authors")
     listed = authors if isinstance(authors, list) else []

@@ -1,6 +1,6 @@
 """The rate limit of a service: no more calls in a time than it allows, in the order in which they were asked for.
 
-Holds for a process, or for all that share their turns.
+Holds for a process, or for all that share their slots.
 """
 
 import asyncio
@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from deep_research.errors import SourceBusy
 
 if TYPE_CHECKING:
-    from deep_research.shared_limits.postgres import SharedLimits
+    from deep_research.shared_limits.postgres import SharedLimiter
 
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[None]]
 # A caller that would have to wait longer gets an error at once, and may ask somewhere else.
 MAX_QUEUE_S = 15.0
-_LOOK_EVERY_S = 0.25
+_POLL_INTERVAL_S = 0.25
 # A service that asks for more than that is asked again all the same.
 _MAX_HOLD_S = 3600.0
 
@@ -35,7 +35,7 @@ class RateLimit(NamedTuple):
 
 @dataclass(eq=False)
 class RateLimiter:
-    """Gives callers their turns at one service, over all event loops and threads of a process.
+    """Gives callers their slots at one service, over all event loops and threads of a process.
 
     With `shared`, where there is a limit, those of other processes too: `key` is what they call the service.
     """
@@ -45,7 +45,7 @@ class RateLimiter:
     _: KW_ONLY
     clock: Clock = time.monotonic
     sleep: Sleep = asyncio.sleep
-    shared: "SharedLimits | None" = None
+    shared: "SharedLimiter | None" = None
     key: str = ""
 
     def __post_init__(self) -> None:
@@ -55,7 +55,7 @@ class RateLimiter:
         self._paused_until_s = 0.0
 
     async def acquire(self, *, within_s: float = MAX_QUEUE_S, check: Callable[[], None] = lambda: None) -> None:
-        """Wait for a turn; raise `SourceBusy` at once where it would not come in time.
+        """Wait for a slot; raise `SourceBusy` at once where it would not come in time.
 
         `check` is called again and again meanwhile, and may raise, so that no call waits for a service that is closed.
         """
@@ -66,7 +66,7 @@ class RateLimiter:
                 unless_used.callback(self._give_back, start_s)
                 while (wait_s := start_s - self.clock()) > 0:
                     check()
-                    await self.sleep(min(wait_s, _LOOK_EVERY_S))
+                    await self.sleep(min(wait_s, _POLL_INTERVAL_S))
                 # The service may have asked for a pause meanwhile.
                 if self._paused_until_s <= start_s:
                     unless_used.pop_all()
@@ -74,10 +74,10 @@ class RateLimiter:
 
     async def pause(self, seconds: float) -> None:
         """Let no call begin for a while, because the service asks for it."""
-        held_s = min(seconds, _MAX_HOLD_S)
-        self._paused_until_s = max(self._paused_until_s, self.clock() + held_s)
+        pause_s = min(seconds, _MAX_HOLD_S)
+        self._paused_until_s = max(self._paused_until_s, self.clock() + pause_s)
         if self.shared is not None and self.limit is not None:
-            await self.shared.pause(self.key, held_s)
+            await self.shared.pause(self.key, pause_s)
 
     async def _reserve(self, latest_s: float) -> float:
         if self.shared is not None and self.limit is not None:
@@ -91,9 +91,9 @@ class RateLimiter:
                 self._starts.append(start_s)
             return start_s
 
-    async def _reserve_among_all(self, shared: "SharedLimits", limit: RateLimit, latest_s: float) -> float:
+    async def _reserve_among_all(self, shared: "SharedLimiter", limit: RateLimit, latest_s: float) -> float:
         within_s = latest_s - self.clock()
-        wait_s = await shared.take_turn(self.key, calls=limit.calls, per_s=limit.per_s, within_s=within_s)
+        wait_s = await shared.reserve_slot(self.key, calls=limit.calls, per_s=limit.per_s, within_s=within_s)
         now_s = self.clock()
         start_s = max(now_s + wait_s, self._paused_until_s)
         if wait_s > within_s:
@@ -111,7 +111,7 @@ class RateLimiter:
         del self._starts[: bisect_left(self._starts, now_s - self.limit.per_s)]
         if not self._starts:
             return now_s
-        # No call begins before one that has its turn already, even where the limit would allow it.
+        # No call begins before one that has its slot already, even where the limit would allow it.
         earliest_s = self._starts[-1]
         if len(self._starts) >= self.limit.calls:
             earliest_s = max(earliest_s, self._starts[-self.limit.calls] + self.limit.per_s)

@@ -2,7 +2,7 @@
 
 from deep_research.errors import SourceBusy
 from deep_research.search.cleaning import parted_date
-from deep_research.search.engine import Found, Page, PageQuery, ServiceSearch
+from deep_research.search.engine import Page, PageQuery, SearchResult, ServiceSearch
 from deep_research.value import JsonObject, value_at
 
 _CATEGORIES = {"news": "news", "academic": "science", "code": "it"}
@@ -16,7 +16,7 @@ class SearxngSearch(ServiceSearch):
     """SearXNG: as many results a page as its engines give."""
 
     async def page(self, query: PageQuery) -> Page:
-        answer = await self.service.get_json(
+        response = await self.service.get_json(
             "/search",
             params={
                 "q": query.words_with_sites,
@@ -27,8 +27,8 @@ class SearxngSearch(ServiceSearch):
                 "time_range": self._range(query),
             },
         )
-        results = self.items_at(answer, "results")
-        if not results and query.number == 0 and value_at(answer, "unresponsive_engines"):
+        results = self.items_at(response, "results")
+        if not results and query.number == 0 and value_at(response, "unresponsive_engines"):
             raise SourceBusy(f"{self.endpoint.title} found nothing, and engines behind it did not answer.")
         return Page(
             [_found(item) for item in results],
@@ -44,9 +44,9 @@ class SearxngSearch(ServiceSearch):
         return next((name for most, name in _RANGES if days <= most), None)
 
 
-def _found(item: JsonObject) -> Found:
+def _found(item: JsonObject) -> SearchResult:
     published, snippet = item.get("publishedDate") or item.get("pubdate"), item.get("content")
     if not published:
         # Some of the engines behind it write the date before the text ("30 Jan 2025 ... The text").
         published, snippet = parted_date(snippet)
-    return Found(item.get("url"), item.get("title"), snippet, published)
+    return SearchResult(item.get("url"), item.get("title"), snippet, published)

@@ -1,6 +1,6 @@
 """Semantic Scholar's papers, after api.semanticscholar.org/api-docs/graph (paper relevance search)."""
 
-from deep_research.search.engine import Found, Page, PageQuery, ServiceSearch, first_address
+from deep_research.search.engine import Page, PageQuery, SearchResult, ServiceSearch, first_address
 from deep_research.value import Json, JsonObject, value_at
 
 _FIELDS = "title,abstract,url,year,publicationDate,openAccessPdf,externalIds"
@@ -31,7 +31,7 @@ class SemanticScholarSearch(ServiceSearch):
             return Page([], is_last=True)
         papers = self.items_at(data, "data")
         found = [
-            Found(
+            SearchResult(
                 _address(paper),
                 paper.get("title"),
                 paper.get("abstract"),

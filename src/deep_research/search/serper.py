@@ -4,7 +4,7 @@ from deep_research.search.engine import Page, PageQuery, ServiceSearch, is_short
 from deep_research.value import value_at
 
 # Google's names where they are not the language's own code: interface language and country.
-_PLACES = {"zh-Hans": ("zh-cn", "cn"), "zh-Hant": ("zh-tw", "tw"), "zh": ("zh-cn", "cn")}
+_LOCALES = {"zh-Hans": ("zh-cn", "cn"), "zh-Hant": ("zh-tw", "tw"), "zh": ("zh-cn", "cn")}
 _TIME = "cdr:1,cd_min:{0.month}/{0.day}/{0.year},cd_max:{1.month}/{1.day}/{1.year}"
 
 
@@ -15,8 +15,8 @@ class SerperSearch(ServiceSearch):
 
     async def page(self, query: PageQuery) -> Page:
         is_news = query.kind == "news"
-        language, country = _PLACES.get(query.language, (query.language.lower() or None, None))
-        answer = await self.service.post_json(
+        language, country = _LOCALES.get(query.language, (query.language.lower() or None, None))
+        response = await self.service.post_json(
             "/news" if is_news else "/search",
             data={
                 "q": query.words_with_sites,
@@ -27,8 +27,8 @@ class SerperSearch(ServiceSearch):
                 "tbs": self.days(query, _TIME) or None,
             },
         )
-        if not isinstance(value_at(answer, "searchParameters"), dict):
+        if not isinstance(value_at(response, "searchParameters"), dict):
             raise self.wrong_form()
         # A search without results may leave the list out.
-        results = self.items_at(answer, "news" if is_news else "organic", is_optional=True)
+        results = self.items_at(response, "news" if is_news else "organic", is_optional=True)
         return Page(results_in(results, "link", "title", "snippet", "date"), is_last=is_short(len(results), query.size))

@@ -1,6 +1,6 @@
 """Tavily's search, after docs.tavily.com/documentation/api-reference/endpoint/search."""
 
-from deep_research.search.engine import Found, OnePageSearch, PageQuery, results_in
+from deep_research.search.engine import OnePageSearch, PageQuery, SearchResult, results_in
 
 
 class TavilySearch(OnePageSearch):
@@ -9,8 +9,8 @@ class TavilySearch(OnePageSearch):
     page_size = 20
     delivers = "text"
 
-    async def results(self, query: PageQuery) -> list[Found]:
-        answer = await self.service.post_json(
+    async def results(self, query: PageQuery) -> list[SearchResult]:
+        response = await self.service.post_json(
             "/search",
             data={
                 "query": query.words,
@@ -23,4 +23,6 @@ class TavilySearch(OnePageSearch):
                 "end_date": f"{query.until}" if query.until else None,
             },
         )
-        return results_in(self.items_at(answer, "results"), "url", "title", "content", "published_date", "raw_content")
+        return results_in(
+            self.items_at(response, "results"), "url", "title", "content", "published_date", "raw_content"
+        )

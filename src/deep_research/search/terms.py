@@ -3,7 +3,7 @@
 import re
 
 from deep_research.search.cleaning import iso_date
-from deep_research.search.engine import Found, PageQuery
+from deep_research.search.engine import PageQuery, SearchResult
 from deep_research.sources.dating import may_be_within
 from deep_research.text.analyzer import content_terms
 
@@ -16,7 +16,7 @@ def subject_words(query: PageQuery) -> list[str]:
     return [word for word in words if content_terms(word)] or words
 
 
-def is_timely(query: PageQuery, found: Found) -> bool:
+def is_timely(query: PageQuery, found: SearchResult) -> bool:
     """Return whether a result may be of the query's time, for lists that cannot be searched."""
     return may_be_within(iso_date(found.published), query.since, query.until)
 

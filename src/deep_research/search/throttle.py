@@ -14,7 +14,7 @@ from deep_research.search.registry import EngineSpec
 from deep_research.value import digest
 
 if TYPE_CHECKING:
-    from deep_research.shared_limits.postgres import SharedLimits
+    from deep_research.shared_limits.postgres import SharedLimiter
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ class Throttle(RateLimiter):
         self._breaker = CircuitBreaker(self.service, clock=self.clock)
 
     async def call(self, perform: Callable[[], Awaitable[T]], *, timeout_s: float) -> T:
-        """Return what a call gives; from when its turn has come, all its tries together take `timeout_s` at most."""
+        """Return what a call gives; from when it has its slot, all its tries together take `timeout_s` at most."""
         self._breaker.check()
         await self.acquire(check=self._breaker.check)
         # It may have been closed while this call waited.
@@ -75,7 +75,7 @@ class Throttle(RateLimiter):
 
 
 def throttle_of(
-    spec: EngineSpec, *, address: str = "", key: str = "", mail: str = "", shared: "SharedLimits | None" = None
+    spec: EngineSpec, *, address: str = "", key: str = "", mail: str = "", shared: "SharedLimiter | None" = None
 ) -> Throttle:
     """Return the throttle of an engine's service; engines of one service at one address share it."""
     at = address or spec.default_address
@@ -83,6 +83,6 @@ def throttle_of(
 
 
 @cache
-def _throttle(service: str, address: str, limit: RateLimit | None, shared: "SharedLimits | None") -> Throttle:
+def _throttle(service: str, address: str, limit: RateLimit | None, shared: "SharedLimiter | None") -> Throttle:
     # An address may hold a key.
     return Throttle(service, limit, shared=shared, key=digest("search", service, address))

@@ -7,7 +7,7 @@ import re
 from urllib.parse import quote
 
 from deep_research.errors import SourceBusy
-from deep_research.search.engine import Found, Page, PageQuery, ServiceSearch
+from deep_research.search.engine import Page, PageQuery, SearchResult, ServiceSearch
 from deep_research.text.script import detect_language
 from deep_research.value import JsonObject, value_at
 
@@ -55,7 +55,7 @@ def _wiki_of(language: str) -> str:
     return code if _CODE.fullmatch(code) else "en"
 
 
-def _found(folder: str, item: JsonObject) -> Found:
+def _found(folder: str, item: JsonObject) -> SearchResult:
     title = item.get("title")
     address = title and f"{folder}/{quote(str(title).replace(' ', '_'), safe='/:(),')}"
-    return Found(address if isinstance(title, str) else None, title, item.get("snippet"))
+    return SearchResult(address if isinstance(title, str) else None, title, item.get("snippet"))

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deep_research.server.origin import (
     SAFE_METHODS,
-    Connection,
+    ClientConnection,
     connection_of,
     is_our_name,
     is_own_page,
@@ -28,9 +28,9 @@ from deep_research.server.origin import (
 )
 from deep_research.server.page.language import words_for
 from deep_research.server.problems import error_response, problem_response
-from deep_research.server.route_policy import audited, needed_scope
+from deep_research.server.route_policy import logged_action, needed_scope
 from deep_research.service.accounts import Accounts
-from deep_research.service.audit_log import AuditLog
+from deep_research.service.action_log import ActionLog
 from deep_research.service.identity import LOCAL, Identity
 from deep_research.service.service import ResearchService
 from deep_research.settings import Settings
@@ -50,7 +50,7 @@ _HEADERS = {
 # Requests of one account that are answered at the same time, streams of events among them.
 MAX_AT_ONCE = 100
 # A stream looks so often whether whoever reads it still may.
-_LOOK_AGAIN_S = 1.0
+_RECHECK_S = 1.0
 
 FindIdentity = Callable[[], Awaitable[Identity | None]]
 
@@ -72,44 +72,44 @@ class AccessMiddleware:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            await self._answer(scope, receive, _Answer(send))
+            await self._respond(scope, receive, _Answer(send))
         else:
             await send({"type": "websocket.close", "code": 1008})
 
-    async def _answer(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
+    async def _respond(self, scope: Scope, receive: Receive, response: "_Answer") -> None:
         connection = connection_of(scope, behind_proxy=self._settings.server_behind_proxy)
         if connection is None:
             unusable = problem_response(scope, HTTPStatus.BAD_REQUEST, "The request has no usable Host header.")
-            await unusable(scope, receive, answer.send)
+            await unusable(scope, receive, response.send)
             return
         if refused := self._refusal(connection, scope):
-            await refused(scope, receive, answer.send)
+            await refused(scope, receive, response.send)
             return
         service: ResearchService = scope["app"].state.service
         find = _finder(service.accounts, connection, Headers(scope=scope))
         identity = await find()
         identity = identity and identity.replace(address=connection.address)
         if refused := await _refusal_for(service.accounts, connection, identity, scope):
-            await refused(scope, receive, answer.send)
+            await refused(scope, receive, response.send)
             return
         scope.setdefault("state", {}).update(connection=connection, identity=identity)
         user = connection.address
         if identity is not None:
-            user, answer.find = identity.user, find
+            user, response.find = identity.user, find
         if self._under_way[user] >= MAX_AT_ONCE:
             detail = words_for(Request(scope))("fault.too_many_requests", count=MAX_AT_ONCE)
-            await problem_response(scope, HTTPStatus.TOO_MANY_REQUESTS, detail)(scope, receive, answer.send)
+            await problem_response(scope, HTTPStatus.TOO_MANY_REQUESTS, detail)(scope, receive, response.send)
             return
         self._under_way[user] += 1
         try:
-            await self._app(scope, receive, answer.send)
+            await self._app(scope, receive, response.send)
         except _NoLongerAllowed:
-            await answer.send({"type": "http.response.body", "body": b"", "more_body": False})
+            await response.send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             self._under_way[user] -= 1
-        await _record(service.audit, scope, answer.status, identity)
+        await _record(service.action_log, scope, response.status, identity)
 
-    def _refusal(self, connection: Connection, scope: Scope) -> Response | None:
+    def _refusal(self, connection: ClientConnection, scope: Scope) -> Response | None:
         """Return why a request is answered for nobody, whoever asks."""
         if not is_our_name(connection, self._settings.server_hosts):
             return problem_response(
@@ -122,7 +122,7 @@ class AccessMiddleware:
         return None
 
 
-def cookie_name(connection: Connection) -> str:
+def cookie_name(connection: ClientConnection) -> str:
     """Return the name of the cookie of a sign-in; browsers keep one that begins with `__Host-` from other hosts."""
     if connection.scheme == "https":
         return "__Host-deep-research"
@@ -130,7 +130,7 @@ def cookie_name(connection: Connection) -> str:
     return f"deep-research-{connection.authority.rpartition(':')[2]}"
 
 
-def strict_cookie_name(connection: Connection) -> str:
+def strict_cookie_name(connection: ClientConnection) -> str:
     """Return the name of the cookie that browsers send for our own pages only."""
     return f"{cookie_name(connection)}-own"
 
@@ -140,12 +140,12 @@ def strict_cookie_for(secret: str) -> str:
     return digest_of(f"own page {secret}")
 
 
-def cookie_of(connection: Connection, headers: Headers) -> str:
+def cookie_of(connection: ClientConnection, headers: Headers) -> str:
     """Return the secret of a sign-in that a request brings, or ""."""
     return _cookie(cookie_name(connection), headers)
 
 
-def _has_strict_cookie(connection: Connection, headers: Headers) -> bool:
+def _has_strict_cookie(connection: ClientConnection, headers: Headers) -> bool:
     expected = strict_cookie_for(cookie_of(connection, headers))
     return hmac.compare_digest(_cookie(strict_cookie_name(connection), headers).encode(), expected.encode())
 
@@ -159,7 +159,7 @@ def _cookie(name: str, headers: Headers) -> str:
     return ""
 
 
-def _finder(accounts: Accounts, connection: Connection, headers: Headers) -> FindIdentity:
+def _finder(accounts: Accounts, connection: ClientConnection, headers: Headers) -> FindIdentity:
     """Return what finds out who asks, at the beginning and again while an answer is streamed."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     cookie = cookie_of(connection, headers)
@@ -177,7 +177,7 @@ def _finder(accounts: Accounts, connection: Connection, headers: Headers) -> Fin
 
 
 async def _refusal_for(
-    accounts: Accounts, connection: Connection, identity: Identity | None, scope: Scope
+    accounts: Accounts, connection: ClientConnection, identity: Identity | None, scope: Scope
 ) -> Response | None:
     """Return why a request is not answered for whoever asks."""
     method, path, headers = scope["method"], scope["path"], Headers(scope=scope)
@@ -208,15 +208,17 @@ def _sign_in_first(scope: Scope, headers: Headers) -> Response:
         query = scope.get("query_string", b"").decode("latin-1")
         back = quote(path + (f"?{query}" if query else ""), safe="")
         return RedirectResponse(f"/sign-in?next={back}", status_code=HTTPStatus.SEE_OTHER)
-    answer = problem_response(scope, HTTPStatus.UNAUTHORIZED, "Sign in, or send a token: Authorization: Bearer …")
-    answer.headers["WWW-Authenticate"] = "Bearer"
-    return answer
+    response = problem_response(scope, HTTPStatus.UNAUTHORIZED, "Sign in, or send a token: Authorization: Bearer …")
+    response.headers["WWW-Authenticate"] = "Bearer"
+    return response
 
 
-async def _record(audit: AuditLog, scope: Scope, status: int, identity: Identity | None) -> None:
-    done = audited(scope["method"], scope["path"]) if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES else None
+async def _record(action_log: ActionLog, scope: Scope, status: int, identity: Identity | None) -> None:
+    done = (
+        logged_action(scope["method"], scope["path"]) if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES else None
+    )
     if done is not None and identity is not None:
-        await audit.record(identity, *done)
+        await action_log.record(identity, *done)
 
 
 class _Answer:
@@ -229,7 +231,7 @@ class _Answer:
         self.status = 0
         self.find: FindIdentity | None = None
         self._send = send
-        self._looked_at = time.monotonic()
+        self._checked_at = time.monotonic()
 
     async def send(self, message: Message) -> None:
         """Pass a part of the answer on."""
@@ -238,8 +240,8 @@ class _Answer:
             headers = MutableHeaders(scope=message)
             for name, value in _HEADERS.items():
                 headers.setdefault(name, value)
-        elif message.get("more_body") and self.find and time.monotonic() - self._looked_at > _LOOK_AGAIN_S:
-            self._looked_at = time.monotonic()
+        elif message.get("more_body") and self.find and time.monotonic() - self._checked_at > _RECHECK_S:
+            self._checked_at = time.monotonic()
             if await self.find() is None:
                 raise _NoLongerAllowed
         await self._send(message)

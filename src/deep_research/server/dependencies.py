@@ -4,7 +4,7 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Request
 
-from deep_research.server.origin import Connection
+from deep_research.server.origin import ClientConnection
 from deep_research.service.identity import Identity
 from deep_research.service.report_text import Links
 from deep_research.service.service import ResearchService
@@ -17,7 +17,7 @@ def identity_of(request: Request) -> Identity:
 
 def links_of(request: Request) -> Links:
     """Return where things are found, under the address by which the asker knows this server."""
-    connection: Connection = request.state.connection
+    connection: ClientConnection = request.state.connection
     return Links(f"{connection.scheme}://{connection.authority}")
 
 

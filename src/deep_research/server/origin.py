@@ -21,7 +21,7 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 @dataclass(frozen=True)
-class Connection:
+class ClientConnection:
     """How a request came: the scheme and host that its user sees, the user's address, and what stands in between.
 
     `name` is the host without its port; `is_local` says that both ends are on this machine, without a proxy.
@@ -45,7 +45,7 @@ class Connection:
         return self.scheme == "https" or self.is_loopback_name
 
 
-def connection_of(scope: Scope, *, behind_proxy: bool) -> Connection | None:
+def connection_of(scope: Scope, *, behind_proxy: bool) -> ClientConnection | None:
     """Return how a request came; None where its Host header is missing, doubled or none.
 
     What a proxy says of the user is believed only where settings say that there is one: it appended the last entry.
@@ -64,7 +64,7 @@ def connection_of(scope: Scope, *, behind_proxy: bool) -> Connection | None:
         scheme = _last(headers, "x-forwarded-proto").lower() or scheme
     port = parts["port"]
     authority = parts["name"] if port in (None, _DEFAULT_PORTS.get(scheme)) else f"{parts['name']}:{port}"
-    return Connection(
+    return ClientConnection(
         scheme=scheme,
         authority=authority,
         name=parts["name"],
@@ -74,7 +74,7 @@ def connection_of(scope: Scope, *, behind_proxy: bool) -> Connection | None:
     )
 
 
-def is_our_name(connection: Connection, allowed: Sequence[str]) -> bool:
+def is_our_name(connection: ClientConnection, allowed: Sequence[str]) -> bool:
     """Return whether the Host header names this server: a loopback name, the address that was called, or a setting."""
     if connection.is_loopback_name or {connection.name, connection.authority} & set(allowed):
         return True
@@ -82,7 +82,7 @@ def is_our_name(connection: Connection, allowed: Sequence[str]) -> bool:
     return own is not None and _ip(connection.name) == own
 
 
-def is_own_page(connection: Connection, method: str, headers: Headers) -> bool:
+def is_own_page(connection: ClientConnection, method: str, headers: Headers) -> bool:
     """Return whether a request comes from no page at all, from one of our own, or by following a link."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     if origin not in (None, "null") and origin != f"{connection.scheme}://{connection.authority}":

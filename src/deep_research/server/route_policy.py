@@ -2,7 +2,7 @@
 
 import re
 
-from deep_research.service.audit_log import Action
+from deep_research.service.action_log import Action
 from deep_research.service.identity import Scope
 
 # The scope that a request needs, by the first line that fits its method and path; None is open to everybody, and `/*`
@@ -31,7 +31,7 @@ _NEEDED: tuple[tuple[str, str, Scope | None], ...] = (
 
 # What is written down when it has succeeded, with the ids that stand in its path. Runs are written down where they are
 # made, for not all are made by a request.
-_AUDITED: tuple[tuple[str, str, Action], ...] = (
+_LOGGED_ACTIONS: tuple[tuple[str, str, Action], ...] = (
     ("DELETE", "/api/runs/ID", "run-deleted"),
     ("GET", "/api/runs/ID/report.ID", "report-exported"),
     ("POST", "/api/collections", "collection-made"),
@@ -41,7 +41,7 @@ _AUDITED: tuple[tuple[str, str, Action], ...] = (
     ("POST", "/api/schedules", "schedule-made"),
     ("DELETE", "/api/schedules/ID", "schedule-deleted"),
 )
-_PATTERNS = [re.compile(re.escape(path).replace("ID", r"([\w-]{1,64})")) for _, path, _ in _AUDITED]
+_PATTERNS = [re.compile(re.escape(path).replace("ID", r"([\w-]{1,64})")) for _, path, _ in _LOGGED_ACTIONS]
 
 
 def needed_scope(method: str, path: str) -> Scope | None:
@@ -55,9 +55,9 @@ def needed_scope(method: str, path: str) -> Scope | None:
     return "admin"
 
 
-def audited(method: str, path: str) -> tuple[Action, str] | None:
+def logged_action(method: str, path: str) -> tuple[Action, str] | None:
     """Return what is written down about a request that has succeeded: the action, and what it was done to."""
-    for (of, _, action), pattern in zip(_AUDITED, _PATTERNS, strict=True):
+    for (of, _, action), pattern in zip(_LOGGED_ACTIONS, _PATTERNS, strict=True):
         if of == method and (found := pattern.fullmatch(path)):
             return action, " ".join(found.groups())
     return None

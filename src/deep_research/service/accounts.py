@@ -15,7 +15,7 @@ from pydantic import AwareDatetime
 
 from deep_research.database.port import Row, value_of
 from deep_research.errors import SignInFailed, UsageError
-from deep_research.service.audit_log import AuditLog
+from deep_research.service.action_log import ActionLog
 from deep_research.service.database import Records, ServerDatabase, open_server_database
 from deep_research.service.identity import SCOPES, Identity, Scope
 from deep_research.service.passwords import Passwords
@@ -79,12 +79,12 @@ class Accounts:
     def __init__(
         self,
         database: ServerDatabase,
-        audit: AuditLog,
+        action_log: ActionLog,
         *,
         passwords: Passwords | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._database, self.audit, self._now = database, audit, now
+        self._database, self.action_log, self._now = database, action_log, now
         self._passwords = passwords or Passwords()
         self._version: int | None = None
         self._known: dict[str, Any] = {}
@@ -97,7 +97,7 @@ class Accounts:
 
     async def exist(self) -> bool:
         """Return whether there are accounts at all."""
-        return await self._looked_up("", lambda records: records.one("any_user") is not None)
+        return await self._rechecked("", lambda records: records.one("any_user") is not None)
 
     async def add(
         self, name: str, password: str, *, is_admin: bool = False, limits: Limits | None = None, take_over: str = ""
@@ -106,9 +106,9 @@ class Accounts:
         name = unicodedata.normalize("NFKC", name)
         if not _NAME.fullmatch(name):
             raise UsageError("A name has up to 64 letters, digits or any of . @ + - _")
-        kept = await self._passwords.hash(password)
+        hashed = await self._passwords.hash(password)
         id_ = secrets.token_hex(8)
-        values = {"id": id_, "name": name, "password": kept, "created_at": self._now().isoformat()}
+        values = {"id": id_, "name": name, "password": hashed, "created_at": self._now().isoformat()}
 
         def work(records: Records) -> Account:
             if not records.run("add_user", **values, is_admin=int(is_admin), **(limits or Limits()).model_dump()):
@@ -116,7 +116,7 @@ class Accounts:
             if take_over:
                 records.run("take_over_collections", user=id_, before=take_over)
                 records.run("take_over_schedules", user=id_, before=take_over)
-            self.audit.write(records, OPERATOR, "user-added", id_, name=name)
+            self.action_log.write(records, OPERATOR, "user-added", id_, name=name)
             return account_of(_required(records, name))
 
         return await self._database.work(work)
@@ -141,21 +141,21 @@ class Accounts:
             account = account_of(_required(records, name))
             records.run("remove_schedules_of", user=account.id)
             records.run("remove_user", id=account.id)
-            self.audit.write(records, OPERATOR, "user-removed", account.id, name=account.name)
+            self.action_log.write(records, OPERATOR, "user-removed", account.id, name=account.name)
             return account
 
         return await self._database.work(work)
 
     async def set_password(self, name: str, password: str) -> None:
         """Give a user a new password: every sign-in ends, and nothing that was tried before counts."""
-        kept = await self._passwords.hash(password)
+        hashed = await self._passwords.hash(password)
 
         def work(records: Records) -> None:
             user = _required(records, name)["id"]
-            records.run("set_password", id=user, password=kept)
+            records.run("set_password", id=user, password=hashed)
             records.run("remove_sign_ins_of", user=user)
             forget_tries(records, name)
-            self.audit.write(records, OPERATOR, "user-changed", user, what="password")
+            self.action_log.write(records, OPERATOR, "user-changed", user, what="password")
 
         await self._database.work(work)
 
@@ -165,7 +165,7 @@ class Accounts:
         def work(records: Records) -> None:
             user = _required(records, name)["id"]
             records.run("set_limits", id=user, **limits.model_dump())
-            self.audit.write(records, OPERATOR, "user-changed", user, what="limits")
+            self.action_log.write(records, OPERATOR, "user-changed", user, what="limits")
 
         await self._database.work(work)
 
@@ -197,7 +197,7 @@ class Accounts:
                 created_at=now.isoformat(),
                 expires_at=expires_at,
             )
-            self.audit.write(records, OPERATOR, "token-made", id_, name=user["name"], scopes=" ".join(scopes))
+            self.action_log.write(records, OPERATOR, "token-made", id_, name=user["name"], scopes=" ".join(scopes))
 
         await self._database.work(work)
         return token
@@ -213,7 +213,7 @@ class Accounts:
         def work(records: Records) -> None:
             if not records.run("remove_token", id=token):
                 raise UsageError(f"There is no token {token}; deep-research users list shows them.")
-            self.audit.write(records, OPERATOR, "token-revoked", token)
+            self.action_log.write(records, OPERATOR, "token-revoked", token)
 
         await self._database.work(work)
 
@@ -254,7 +254,7 @@ class Accounts:
         is_right = await self._passwords.is_right(user["password"] if user else None, password)
         if user is None or not is_right:
             # A name that nobody has is not written down: it may be a password, typed into the wrong field.
-            await self.audit.record(who, "sign-in-failed", user["id"] if user else "")
+            await self.action_log.record(who, "sign-in-failed", user["id"] if user else "")
             raise SignInFailed
         secret = secrets.token_urlsafe(32)
         now = self._now()
@@ -273,7 +273,7 @@ class Accounts:
                 created_at=now.isoformat(),
                 expires_at=(now + SIGN_IN_FOR).isoformat(),
             )
-            self.audit.write(records, who.replace(user=user["id"]), "sign-in")
+            self.action_log.write(records, who.replace(user=user["id"]), "sign-in")
 
         await self._database.work(end)
         return secret
@@ -298,17 +298,17 @@ class Accounts:
             records.run("remove_sign_in", digest=digest_of(secret))
             if everywhere:
                 records.run("remove_sign_ins_of", user=who.user)
-            self.audit.write(records, who, "sign-out", everywhere=int(everywhere))
+            self.action_log.write(records, who, "sign-out", everywhere=int(everywhere))
 
         await self._database.work(work)
 
     async def _find(self, key: str, find: Callable[[Records], _Known | None]) -> _Known | None:
-        known = await self._looked_up(key, find)
+        known = await self._rechecked(key, find)
         if known is None or (known.expires_at is not None and known.expires_at <= self._now()):
             return None
         return known
 
-    async def _looked_up(self, key: str, find: Callable[[Records], T]) -> T:
+    async def _rechecked(self, key: str, find: Callable[[Records], T]) -> T:
         """Return what is found; it is looked up once as long as nothing is changed, unless it is None."""
         version = self._database.version()
         if version != self._version:
@@ -321,7 +321,7 @@ class Accounts:
         return found
 
 
-async def has_accounts(settings: Settings) -> bool:
+async def accounts_exist(settings: Settings) -> bool:
     """Return whether there are accounts, before a server is started."""
     database = open_server_database(settings)
     try:

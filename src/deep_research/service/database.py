@@ -24,8 +24,8 @@ _PACKAGE = "deep_research.service"
 class ServerDatabase:
     """The tables, used by one thread of this process; other processes may use them at the same time."""
 
-    def __init__(self, place: Path | Database) -> None:
-        self._database = _ServerFile(place, package=_PACKAGE) if isinstance(place, Path) else place
+    def __init__(self, location: Path | Database) -> None:
+        self._database = _ServerFile(location, package=_PACKAGE) if isinstance(location, Path) else location
         self._own_changes, self._seen, self._seen_at = 0, 0, 0.0
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="server-db")
 

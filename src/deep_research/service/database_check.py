@@ -91,4 +91,4 @@ async def check_database(settings: Settings, *, is_full: bool) -> DatabaseState:
     if len(runs) < size.runs:
         damage.append(f"{size.runs - len(runs)} of {size.runs} runs cannot be read.")
     checked = len(documents) + len(blobs)
-    return DatabaseState(database.place, schema_numbers(settings), size, ahead_s, checked, tuple(damage))
+    return DatabaseState(database.location, schema_numbers(settings), size, ahead_s, checked, tuple(damage))

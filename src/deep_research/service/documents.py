@@ -43,7 +43,7 @@ from deep_research.service.uploads import IncomingFile, IncomingFolder, Upload, 
 from deep_research.settings import Settings
 from deep_research.store.store import Store
 from deep_research.value import Value, digest_of
-from deep_research.wiring.documents import corpus_of, index_place
+from deep_research.wiring.documents import corpus_of, index_location
 
 # The operator's own folder of documents, where settings name one.
 OWN_FOLDER = "server"
@@ -56,7 +56,7 @@ _MAX_RUNS = 10_000
 # What one account sends at once fills no disk before its limits are counted.
 _MAX_UPLOADING = 4
 # The operator's folder is looked through again after so long.
-_LOOK_AGAIN_S = 60.0
+_RECHECK_S = 60.0
 
 FileState = Literal["reading", "ready", "unreadable"]
 RefusalCode = Literal["empty", "too_large", "unreadable", "damaged", "protected", "duplicate", "full"]
@@ -134,8 +134,8 @@ class Documents:
         self._settings, self._database, self._store = settings, database, store
         self._root = settings.uploads_path
         self._uploaded = uploaded_files(settings)
-        self._catalogue = Catalogue(index_place(settings))
-        self._indexing = Indexing(index_place(settings))
+        self._catalogue = Catalogue(index_location(settings))
+        self._indexing = Indexing(index_location(settings))
         self._incoming = IncomingFolder(self._root)
         self._uploading: Counter[str] = Counter()
 
@@ -266,11 +266,11 @@ class Documents:
         added: list[StoredFile] = []
         refused: list[RefusedFile] = []
         for file in files:
-            kept = await self._take(collection, file, who)
-            if isinstance(kept, RefusedFile):
-                refused.append(kept)
+            stored = await self._take(collection, file, who)
+            if isinstance(stored, RefusedFile):
+                refused.append(stored)
             else:
-                added.append(kept)
+                added.append(stored)
         if added:
             self._indexing.soon(self._folder(collection))
         return Uploaded(added=tuple(added), refused=tuple(refused))
@@ -381,7 +381,7 @@ class Documents:
 
     async def _own_folder(self) -> Collection:
         folder = self._folder(OWN_FOLDER)
-        self._indexing.soon(folder, unless_within_s=_LOOK_AGAIN_S)
+        self._indexing.soon(folder, unless_within_s=_RECHECK_S)
         indexed, unusable = await asyncio.to_thread(self._indexed, folder)
         files = len(indexed) + len(unusable)
         return Collection(id=OWN_FOLDER, name=OWN_FOLDER, created_at=None, files=files, bytes=None, is_read_only=True)
@@ -400,7 +400,7 @@ class Documents:
         """Raise `InputError` where documents that a run searches are not there any longer; it names no path."""
         for docs in filter(None, (request.docs, request.also_docs)):
             try:
-                await asyncio.to_thread(files_in(Path(docs), index_place(self._settings)).check)
+                await asyncio.to_thread(files_in(Path(docs), index_location(self._settings)).check)
             except InputError:
                 raise InputError().with_message("fault.documents_gone") from None
 

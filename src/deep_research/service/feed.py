@@ -23,7 +23,7 @@ from deep_research.value import Json
 
 _log = logging.getLogger(__name__)
 # What a channel keeps at most, in entries and in bytes.
-_KEPT, _KEPT_BYTES = 512, 1_000_000
+_MAX_ITEMS, _MAX_ITEM_BYTES = 512, 1_000_000
 # What a reader is handed at once, and what is read from the store at once.
 _HANDED_BYTES, _BATCH = 32_000, 50
 # Readers are woken at most this often, less often where there are many: what comes meanwhile is sent together.
@@ -33,7 +33,7 @@ _POLL_S, _SELDOM_S = 1.0, 5.0
 # An answer of which nothing came for so long has ended, or hangs.
 _LIVE_S = 30.0
 # What a model writes for people to read; what it answers at other steps is for us. So much of it is kept for a run.
-_PROSE_ACTS, _KEPT_CHARS = ("draft", "recall"), 100_000
+_PROSE_ACTS, _MAX_PROSE_CHARS = ("draft", "recall"), 100_000
 
 
 class Heartbeat(NamedTuple):
@@ -86,15 +86,15 @@ def _frame(kind: str, data: Json, id_: str = "") -> bytes:
     return f"{id_}event: {kind}\ndata: {json_column(data)}\n\n".encode()
 
 
-class Entry(NamedTuple):
+class FeedItem(NamedTuple):
     """Something for readers, and how it is sent."""
 
     item: Item
     frame: bytes
 
 
-def _entry(item: Item) -> Entry:
-    return Entry(item, frame_of(item))
+def _entry(item: Item) -> FeedItem:
+    return FeedItem(item, frame_of(item))
 
 
 class Batch(NamedTuple):
@@ -103,13 +103,13 @@ class Batch(NamedTuple):
     `last_seq` is that of its last event, 0 where it has none; `texts` counts its live texts.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[FeedItem, ...]
     frames: bytes
     last_seq: int = 0
     texts: int = 0
 
 
-def _batch(*entries: Entry) -> Batch:
+def _batch(*entries: FeedItem) -> Batch:
     seqs = [entry.item.seq for entry in entries if isinstance(entry.item, RunEvent)]
     return Batch(
         entries,
@@ -124,7 +124,7 @@ _HEARTBEAT = _batch(_entry(Heartbeat()))
 
 
 @dataclass(eq=False)
-class _Prose:
+class _LiveProse:
     """What was written of a report so far, step by step; of a long one, the end."""
 
     _pieces: deque[LiveText] = field(default_factory=deque)
@@ -135,7 +135,7 @@ class _Prose:
         """Take a piece."""
         self._pieces.append(piece)
         self._chars += len(piece.text)
-        while self._chars > _KEPT_CHARS and len(self._pieces) > 1:
+        while self._chars > _MAX_PROSE_CHARS and len(self._pieces) > 1:
             self._chars -= len(self._pieces.popleft().text)
             self._is_cut = True
 
@@ -176,7 +176,7 @@ class _Channel:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     wanted: asyncio.Event = field(default_factory=asyncio.Event)
     poll: asyncio.Task[None] | None = None
-    _kept: deque[Entry] = field(default_factory=deque)
+    _items: deque[FeedItem] = field(default_factory=deque)
     _bytes: int = 0
     _fresh: list[RunEvent | LiveText] = field(default_factory=list)
     _last: tuple[tuple[int, int], Batch] = ((-1, -1), _NOTHING)
@@ -196,7 +196,7 @@ class _Channel:
         """Take what happened; readers are woken soon."""
         if isinstance(item, RunEvent):
             if item.seq != self.last_seq + 1:
-                # Another process wrote in between, or it was read from the store before it was told.
+                # Another process wrote in between, or it was read from the store before it was published.
                 self.wanted.set()
                 return
             self.last_seq = item.seq
@@ -217,7 +217,7 @@ class _Channel:
             self._timer, self._shown_at = None, asyncio.get_running_loop().time()
         for item in self._fresh:
             entry = _entry(item)
-            self._kept.append(entry)
+            self._items.append(entry)
             self._bytes += len(entry.frame)
             if isinstance(item, RunEvent):
                 self.shown_seq = item.seq
@@ -226,8 +226,8 @@ class _Channel:
                 self.texts += 1
         self.count += len(self._fresh)
         self._fresh = []
-        while len(self._kept) > _KEPT or (self._bytes > _KEPT_BYTES and len(self._kept) > 1):
-            dropped = self._kept.popleft()
+        while len(self._items) > _MAX_ITEMS or (self._bytes > _MAX_ITEM_BYTES and len(self._items) > 1):
+            dropped = self._items.popleft()
             self._bytes -= len(dropped.frame)
             if isinstance(dropped.item, RunEvent):
                 self.first_seq = dropped.item.seq + 1
@@ -270,18 +270,18 @@ class _Channel:
         missing = self.count - position
         if not missing:
             return _NOTHING
-        if missing > len(self._kept):
+        if missing > len(self._items):
             return None
         asked = (position, self.count)
         if self._last[0] != asked:
-            self._last = asked, _some(self._kept[place] for place in range(-missing, 0))
+            self._last = asked, _some(self._items[index] for index in range(-missing, 0))
         return self._last[1]
 
     def events_after(self, seq: int) -> Batch | None:
         """Return some of the events after a number; None where some of them are no longer here."""
         if seq + 1 < self.first_seq:
             return None
-        return _some(entry for entry in self._kept if isinstance(entry.item, RunEvent) and entry.item.seq > seq)
+        return _some(entry for entry in self._items if isinstance(entry.item, RunEvent) and entry.item.seq > seq)
 
 
 class EventFeed:
@@ -292,9 +292,9 @@ class EventFeed:
         self._poll_s = poll_s
         self._channels: dict[str, _Channel] = {}
         self._opening: dict[str, asyncio.Task[_Channel]] = {}
-        self._reads: dict[tuple[str, int], asyncio.Task[list[Entry]]] = {}
+        self._reads: dict[tuple[str, int], asyncio.Task[list[FeedItem]]] = {}
         self._live: dict[str, float] = {}
-        self._prose: dict[str, _Prose] = {}
+        self._prose: dict[str, _LiveProse] = {}
         self._is_closed = False
 
     @property
@@ -314,7 +314,7 @@ class EventFeed:
         """Take a piece of an answer while it comes."""
         self._live[live.run] = asyncio.get_running_loop().time()
         if is_prose(live):
-            self._prose.setdefault(live.run, _Prose()).add(live)
+            self._prose.setdefault(live.run, _LiveProse()).add(live)
         if channel := self._channels.get(live.run):
             channel.add(live)
 
@@ -327,10 +327,10 @@ class EventFeed:
             return
         if live.run not in self._prose and live.run in self._live:
             # Some came before anybody read it.
-            self._prose[live.run] = _Prose(_is_cut=True)
+            self._prose[live.run] = _LiveProse(_is_cut=True)
         self.on_live(live)
 
-    def look(self, run: str) -> None:
+    def check(self, run: str) -> None:
         """Look at the store now: something was written there, or the run was deleted."""
         if channel := self._channels.get(run):
             channel.wanted.set()
@@ -395,7 +395,7 @@ class EventFeed:
                 if channel.poll is not None:
                     channel.poll.cancel()
 
-    def _written(self, run: str, channel: _Channel) -> list[Entry]:
+    def _written(self, run: str, channel: _Channel) -> list[FeedItem]:
         """Return what was written of a run's report up to what its channel has shown."""
         prose = self._prose.get(run)
         written = prose.written(before_last=channel.prose_to_come()) if prose else None
@@ -418,7 +418,7 @@ class EventFeed:
         # Whatever comes from here on is taken, and once more where it is in the store by then.
         row = await self._store.get_run(run)
         last = await self._store.last_seq(run)
-        events = await self._store.read_events(run, after=max(0, last - _KEPT))
+        events = await self._store.read_events(run, after=max(0, last - _MAX_ITEMS))
         self._channels[run] = channel
         channel.begin(events[-1].seq if events else last, events, is_over=row.status in ENDED)
         channel.wanted.set()
@@ -465,7 +465,7 @@ class EventFeed:
         entries = await asyncio.shield(reading)
         return _some(entry for entry in entries if isinstance(entry.item, RunEvent) and entry.item.seq > seq)
 
-    async def _encoded(self, run: str, after: int) -> list[Entry]:
+    async def _encoded(self, run: str, after: int) -> list[FeedItem]:
         return [_entry(event) for event in await self._store.read_events(run, after=after, limit=_BATCH)]
 
 
@@ -474,9 +474,9 @@ def open_feed(settings: Settings, store: Store) -> EventFeed:
     return EventFeed(store, poll_s=_POLL_S if settings.database_url is None else _SELDOM_S)
 
 
-def _some(entries: Iterable[Entry]) -> Batch:
+def _some(entries: Iterable[FeedItem]) -> Batch:
     """Return as many of the first entries as a reader may hold, one at least."""
-    chosen: list[Entry] = []
+    chosen: list[FeedItem] = []
     size = 0
     for entry in entries:
         size += len(entry.frame)

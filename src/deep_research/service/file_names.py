@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from deep_research.readers.registry import FileFormat
 
 _MAX_BYTES = 255
-# Room for the number that tells two files of one name apart.
+# Space for the number that distinguishes two files of one name.
 _NUMBER_BYTES = 8
 # Control, format (bidirectional marks, zero width), surrogate, private, unassigned, line and paragraph separators.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -22,9 +22,9 @@ _RESERVED = re.compile(r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9¹²
 _EMPTY = "document"
 
 
-def safe_name(given: str, file_format: FileFormat) -> str:
+def safe_name(sent_name: str, file_format: FileFormat) -> str:
     """Return a file name for what somebody called a file; it ends in a way that its format's readers know."""
-    last = re.split(r"[/\\]", unicodedata.normalize("NFC", given))[-1]
+    last = re.split(r"[/\\]", unicodedata.normalize("NFC", sent_name))[-1]
     seen = "".join(
         each for each in " ".join(last.split()) if each in _JOINERS or unicodedata.category(each) not in _UNSEEN
     )

@@ -8,7 +8,7 @@ from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.new_run import NewRun
 from deep_research.value import digest
 
-_KEPT = timedelta(hours=24)
+_KEY_LIFETIME = timedelta(hours=24)
 
 
 async def reserved_run(
@@ -16,18 +16,18 @@ async def reserved_run(
 ) -> str:
     """Return the id of the run that a key stands for, whether or not it has been made yet.
 
-    Whoever comes first settles it, so that two requests at once, or one sent again after a crash, make the same run.
+    Whoever comes first decides it, so that two requests at once, or one sent again after a crash, make the same run.
     """
     at, asked = now or datetime.now(UTC), digest(new.model_dump(mode="json"))
 
     def work(records: Records) -> str:
         # A time far ahead was set before somebody turned the clock back.
-        records.run("forget_keys", before=(at - _KEPT).isoformat(), after=(at + _KEPT).isoformat())
+        records.run("forget_keys", before=(at - _KEY_LIFETIME).isoformat(), after=(at + _KEY_LIFETIME).isoformat())
         records.run("keep_key", user=user, key=key, request=asked, run=uuid4().hex, now=at.isoformat())
-        kept = records.one("find_key", user=user, key=key)
-        assert kept is not None, "it was kept just now"
-        if kept["request"] != asked:
+        row = records.one("find_key", user=user, key=key)
+        assert row is not None, "it was kept just now"
+        if row["request"] != asked:
             raise InputError().with_message("fault.key_reused")
-        return str(kept["run"])
+        return str(row["run"])
 
     return await database.work(work)

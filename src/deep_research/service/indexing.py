@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from deep_research.corpus.folder import FolderCorpus
-from deep_research.corpus.index import IndexPlace
+from deep_research.corpus.index import IndexLocation
 from deep_research.errors import DeepResearchError
 
 _log = logging.getLogger(__name__)
@@ -18,9 +18,9 @@ _AT_ONCE = 2
 class Indexing:
     """Refreshes of folders that are under way; one that changes meanwhile is read once more."""
 
-    def __init__(self, index: IndexPlace) -> None:
+    def __init__(self, index: IndexLocation) -> None:
         self._index = index
-        self._turn = asyncio.Semaphore(_AT_ONCE)
+        self._slots = asyncio.Semaphore(_AT_ONCE)
         self._tasks: dict[Path, asyncio.Task[None]] = {}
         self._changed: set[Path] = set()
         self._begun: dict[Path, float] = {}
@@ -55,7 +55,7 @@ class Indexing:
             await self.end(folder)
 
     async def _read(self, folder: Path) -> None:
-        async with self._turn:
+        async with self._slots:
             while folder in self._changed:
                 self._changed.discard(folder)
                 corpus = FolderCorpus(folder, index=self._index)

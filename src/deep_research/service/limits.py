@@ -105,7 +105,7 @@ class UsageLimits:
 
     async def used(self, user: str) -> Used:
         """Return what an account has used."""
-        await self._settle(user)
+        await self._close_finished(user)
         return await self._database.work(lambda records: self._used(records, user))
 
     @asynccontextmanager
@@ -117,7 +117,7 @@ class UsageLimits:
         if who.user == LOCAL_USER:
             yield request
             return
-        await self._settle(who.user)
+        await self._close_finished(who.user)
         id_ = secrets.token_hex(8)
 
         def reserve(records: Records) -> ResearchRequest:
@@ -142,7 +142,7 @@ class UsageLimits:
         """Reserve what a run that was over may still spend; one that never ended has its reservation."""
         if who.user == LOCAL_USER:
             return
-        await self._settle(who.user)
+        await self._close_finished(who.user)
         spent = await self.spent(row.id)
         budget = row.request.budget
 
@@ -182,9 +182,9 @@ class UsageLimits:
         money = used.left("usd_a_month")
         if money is not None:
             # Who names no budget gets an equal share, so that the other runs that may begin have theirs.
-            turns = max(1, (used.limits.runs_at_once or self._at_once) - used.runs_at_once)
+            shares = max(1, (used.limits.runs_at_once or self._at_once) - used.runs_at_once)
             asked = request.budget.usd
-            changes["usd"] = money / turns if asked is None else min(asked, money)
+            changes["usd"] = money / shares if asked is None else min(asked, money)
         queries = used.left("queries_a_day")
         if queries is not None:
             changes["queries"] = min(effort_of(request).queries, int(queries))
@@ -203,8 +203,8 @@ class UsageLimits:
         }
 
     def _used(self, records: Records, user: str) -> Used:
-        account = records.one("get_user", id=user)
-        if account is None:
+        user_row = records.one("get_user", id=user)
+        if user_row is None:
             raise NotFound("There is no such account.")
         day = self._now().replace(hour=0, minute=0, second=0, microsecond=0)
         month = day.replace(day=1)
@@ -213,12 +213,12 @@ class UsageLimits:
         return value_of(
             Used,
             row,
-            limits=value_of(Limits, account),
+            limits=value_of(Limits, user_row),
             day_renews_at=day + timedelta(days=1),
             month_renews_at=(month + timedelta(days=32)).replace(day=1),
         )
 
-    async def _settle(self, user: str) -> None:
+    async def _close_finished(self, user: str) -> None:
         """Close what runs that are over had reserved."""
         now = self._now()
         for row in await self._database.all("open_usage", user=user):

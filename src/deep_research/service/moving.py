@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from deep_research.corpus.address import address_of
 from deep_research.corpus.stored import StoredFiles
-from deep_research.database.seals import SEAL, teach_seals
+from deep_research.database.checksums import CHECKSUM, register_checksum
 from deep_research.database.sqlite import SqliteFile, connect_read_only
 from deep_research.errors import RunHeld, StoreCorrupt, UsageError
 from deep_research.request import COLLECTION
@@ -26,7 +26,7 @@ from deep_research.value import JsonObject, canonical_json, json_of
 from deep_research.wiring import open_database
 
 if TYPE_CHECKING:
-    from deep_research.database.postgres import Connection
+    from deep_research.database.postgres import PostgresConnection
 
 _COLLECTION_ID = re.compile("[0-9a-f]{32}")
 # Failed tries to sign in count for minutes only.
@@ -55,7 +55,7 @@ async def copy_home(settings: Settings, home: Path) -> dict[str, int]:
             # What an older version wrote is brought up to date.
             older.read(lambda _: None)
         with closing(connect_read_only(file)) as source:
-            teach_seals(source)
+            register_checksum(source)
             source.execute("BEGIN")
             if package == "deep_research.store":
                 _require_at_rest(source)
@@ -89,7 +89,7 @@ def _copy_uploads(source: sqlite3.Connection, settings: Settings, uploads: Path)
     return len(files)
 
 
-def _copy_tables(source: sqlite3.Connection, target: "Connection") -> dict[str, int]:
+def _copy_tables(source: sqlite3.Connection, target: "PostgresConnection") -> dict[str, int]:
     columns: dict[str, dict[str, str]] = {}
     for row in target.execute(_COLUMNS).fetchall():
         columns.setdefault(row["table_name"], {})[row["column_name"]] = row["data_type"]
@@ -108,11 +108,11 @@ def _copy_tables(source: sqlite3.Connection, target: "Connection") -> dict[str, 
     return counts
 
 
-def _copy_table(source: sqlite3.Connection, target: "Connection", table: str, kinds: dict[str, str]) -> int:
+def _copy_table(source: sqlite3.Connection, target: "PostgresConnection", table: str, kinds: dict[str, str]) -> int:
     names = ", ".join(f'"{name}"' for name in kinds)
-    places = ", ".join(["%s"] * len(kinds))
+    placeholders = ", ".join(["%s"] * len(kinds))
     same = " AND ".join(f'"{name}" IS NOT DISTINCT FROM %s::{kind}' for name, kind in kinds.items())
-    insert = f'INSERT INTO "{table}" ({names}) OVERRIDING SYSTEM VALUE VALUES ({places}) ON CONFLICT DO NOTHING'
+    insert = f'INSERT INTO "{table}" ({names}) OVERRIDING SYSTEM VALUE VALUES ({placeholders}) ON CONFLICT DO NOTHING'
     count = 0
     for values in _rows(source, table, kinds):
         count += 1
@@ -128,7 +128,7 @@ def _copy_table(source: sqlite3.Connection, target: "Connection", table: str, ki
 def _rows(source: sqlite3.Connection, table: str, kinds: dict[str, str]) -> Iterator[list[Any]]:
     """Yield the rows of a table, each as it was written, in the columns and kinds of the target."""
     found = source.execute(f'SELECT * FROM "{table}"')
-    own = {name for name, *_ in found.description} - {SEAL}
+    own = {name for name, *_ in found.description} - {CHECKSUM}
     if missing := own - set(kinds):
         raise StoreCorrupt(
             f"The table {table} has columns that PostgreSQL does not have: {', '.join(sorted(missing))}."

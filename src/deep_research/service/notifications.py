@@ -1,6 +1,6 @@
 """Tells people what became of a schedule: a signed request to a web address, or a mail. Tries again until it arrives.
 
-What is to be told is a row of `server.db`, so that a restart loses nothing; several servers do not tell it twice.
+A notification is a row of `server.db`, so that a restart loses none; several servers do not send it twice.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ _MAX_CLAIMS = 50
 _MAX_SUBJECT_CHARS = 120
 _TIMEOUT_S = 15.0
 _LIMITS = ClientLimits(connect_s=10, read_s=_TIMEOUT_S, total_s=30, max_bytes=65_536, max_decoded_bytes=65_536)
-TOLD: tuple[ChangeKind, ...] = ("changed", "gone", "new")
+REPORTED_KINDS: tuple[ChangeKind, ...] = ("changed", "gone", "new")
 
 
 def notification_of(
@@ -61,7 +61,7 @@ def notification_of(
     """Return what is told of a schedule, as webhooks get it."""
     research: Any = json_of(schedule["request"])
     link = f"{address.rstrip('/')}/runs/{run.id}" if address and run else ""
-    claims = [claim for each in TOLD for claim in changes.of(each)] if changes else []
+    claims = [claim for each in REPORTED_KINDS for claim in changes.of(each)] if changes else []
     return {
         "kind": kind,
         "language": report_language(research["question"], research.get("language")),
@@ -73,7 +73,7 @@ def notification_of(
         },
         "run": run and {"id": run.id, "title": run.title, "link": link},
         "earlier_run": changes.before.run if changes else "",
-        "counts": {each: len(changes.of(each)) if changes else 0 for each in (*TOLD, "still", "unchecked")},
+        "counts": {each: len(changes.of(each)) if changes else 0 for each in (*REPORTED_KINDS, "still", "unchecked")},
         "claims": [
             {name: claim.to_json()[name] for name in ("kind", "before", "after", "edits", "section", "sources")}
             for claim in claims[:_MAX_CLAIMS]
@@ -84,7 +84,7 @@ def notification_of(
 
 
 def add_notifications(records: Records, schedule: Mapping[str, Any], run: str, news: Mapping[str, Any]) -> None:
-    """Have a schedule's people told; the transaction is the caller's."""
+    """Queue notifications for a schedule's people; the transaction is the caller's."""
     now = datetime.now(UTC).isoformat()
     for target in (schedule["webhook"], schedule["email"] and f"mailto:{schedule['email']}"):
         if target:
@@ -145,9 +145,9 @@ class Notifier:
         headers = {"content-type": "application/json", "webhook-id": row["id"], "webhook-timestamp": stamp}
         if secret := self._settings.webhook_secret:
             headers["webhook-signature"] = signature(secret.get_secret_value(), row["id"], stamp, body)
-        answer = await self._client.post(row["target"], body=body, headers=headers)
-        if not 200 <= answer.status < 300:
-            raise SourceError(f"The webhook answered with status {answer.status}.")
+        response = await self._client.post(row["target"], body=body, headers=headers)
+        if not 200 <= response.status < 300:
+            raise SourceError(f"The webhook answered with status {response.status}.")
 
     def _mail(self, row: Mapping[str, Any]) -> None:
         settings = self._settings

@@ -31,13 +31,13 @@ class Passwords:
             raise UsageError(f"A password has {MIN_CHARS} to {MAX_CHARS} characters.")
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._hasher.hash, _spelled(password))
 
-    async def is_right(self, kept: str | None, password: str) -> bool:
+    async def is_right(self, hashed: str | None, password: str) -> bool:
         """Return whether a password is the one that was kept; None stands for an account that does not exist."""
         if self._waiting >= _MAX_WAITING:
             raise TooManyTries(retry_after_s=5)
         self._waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, self._fits, kept, password)
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self._fits, hashed, password)
         finally:
             self._waiting -= 1
 
@@ -45,13 +45,13 @@ class Passwords:
         """End the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _fits(self, kept: str | None, password: str) -> bool:
+    def _fits(self, hashed: str | None, password: str) -> bool:
         self._nobody = self._nobody or self._hasher.hash("nobody")
         try:
-            self._hasher.verify(kept or self._nobody, _spelled(password[:MAX_CHARS]))
+            self._hasher.verify(hashed or self._nobody, _spelled(password[:MAX_CHARS]))
         except (VerificationError, InvalidHashError):
             return False
-        return kept is not None
+        return hashed is not None
 
 
 def _spelled(password: str) -> bytes:

@@ -24,10 +24,10 @@ from procrastinate.jobs import Job, Status
 from procrastinate.manager import JobManager
 from procrastinate.schema import SchemaManager
 
-from deep_research.database.postgres import MIGRATION_LOCK, SCHEMA, SCHEMA_NUMBERS, conninfo_of, place_of
+from deep_research.database.postgres import MIGRATION_LOCK, SCHEMA, SCHEMA_NUMBERS, conninfo_of, display_name
 from deep_research.errors import StoreLocked
 from deep_research.events import LiveText, OnLive
-from deep_research.service.run_queue import Notice, OnNotice, Turns
+from deep_research.service.run_queue import Notice, OnNotice, UserRotation
 from deep_research.store.lease import current_owner, holds_lease
 from deep_research.store.store import Store
 
@@ -70,7 +70,7 @@ class ProcrastinateQueue:
 
     def __init__(self, url: str, store: Store, *, lease_s: float) -> None:
         self._store, self._lease_s = store, lease_s
-        self._place = place_of(url)
+        self._location = display_name(url)
         self._connector = PsycopgConnector(
             conninfo=conninfo_of(url),
             # The listener has a connection of its own beside these.
@@ -81,7 +81,7 @@ class ProcrastinateQueue:
             name="deep-research-queue",
         )
         self._jobs = JobManager(self._connector)
-        self._turns = Turns()
+        self._rotation = UserRotation()
         self._opening = asyncio.Lock()
         self._is_open = False
         self._id = uuid.uuid4().hex
@@ -115,11 +115,11 @@ class ProcrastinateQueue:
                 return None
             everywhere = Counter(await self._store.count_running()) | at_work
             while users:
-                user = self._turns.choose(users, everywhere)
+                user = self._rotation.choose(users, everywhere)
                 # Nobody needs to know who took a job that is gone at once.
                 job = await self._jobs.fetch_job([user], worker_id=cast("int", None))
                 if job is not None:
-                    self._turns.note(user)
+                    self._rotation.note(user)
                     await self._jobs.finish_job(job, Status.SUCCEEDED, delete_job=True)
                     return str(job.task_kwargs["run"])
                 # Another process was quicker.
@@ -158,7 +158,7 @@ class ProcrastinateQueue:
             self._telling = asyncio.create_task(self._tell_gathered())
 
     async def _tell_gathered(self) -> None:
-        """Pass on what was gathered, pieces of one answer together; what cannot be told now is lost."""
+        """Pass on what was gathered, pieces of one answer together; what cannot be sent now is lost."""
         while True:
             await asyncio.sleep(_GATHER_S)
             gathered, self._gathered = self._gathered, []
@@ -189,18 +189,18 @@ class ProcrastinateQueue:
                     self._is_open = True
             yield
         except (ConnectorException, psycopg.Error) as exc:
-            raise StoreLocked(f"The queue in {self._place} cannot be reached: {exc.__cause__ or exc}") from exc
+            raise StoreLocked(f"The queue in {self._location} cannot be reached: {exc.__cause__ or exc}") from exc
 
 
 def _payloads(sender: str, gathered: Sequence[LiveText]) -> Iterator[str]:
     """Yield pieces of answers as notifications, those of one answer joined as far as they fit."""
-    by_answer: dict[tuple[str, ...], list[str]] = {}
+    by_reply: dict[tuple[str, ...], list[str]] = {}
     for run, scope, act, kind, text in gathered:
-        by_answer.setdefault((run, scope, act, kind), []).append(text)
-    for answer, texts in by_answer.items():
+        by_reply.setdefault((run, scope, act, kind), []).append(text)
+    for reply, texts in by_reply.items():
         text = "".join(texts)
         for start in range(0, len(text), _MAX_CHARS):
-            yield json.dumps([sender, *answer, text[start : start + _MAX_CHARS]])
+            yield json.dumps([sender, *reply, text[start : start + _MAX_CHARS]])
 
 
 async def _bring_up_to_date(pool: "psycopg_pool.AsyncConnectionPool[psycopg.AsyncConnection[Any]]") -> None:

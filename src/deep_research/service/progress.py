@@ -9,13 +9,13 @@ from pydantic import Field
 
 from deep_research.events import RunEvent, RunStatus
 from deep_research.pipeline.journal import spent_so_far
-from deep_research.pipeline.outcome import THIN
+from deep_research.pipeline.outcome import LOW_COVERAGE
 from deep_research.pipeline.scope import fetch_scope
 from deep_research.pipeline.state import Stage, Stop
 from deep_research.pipeline.statistics import Step, steps_of
 from deep_research.request import BUDGET_KINDS, BudgetKind
 from deep_research.service.public_text import public_message
-from deep_research.service.sources import cited_numbers, kept_edition
+from deep_research.service.sources import cited_numbers, stored_edition
 from deep_research.sources.address import canonical_address
 from deep_research.store.port import JournalRow, RunRow
 from deep_research.store.store import Store
@@ -151,38 +151,38 @@ class RunProgress(Value):
 async def read_progress(row: RunRow, store: Store) -> RunProgress:
     """Return where a run stands now."""
     events, calls = await store.read_events(row.id), await store.list_calls(row.id)
-    return progress_of(row, events, calls, cited_numbers(await kept_edition(row, store)))
+    return progress_of(row, events, calls, cited_numbers(await stored_edition(row, store)))
 
 
 def progress_of(
     row: RunRow, events: Sequence[RunEvent], calls: list[JournalRow], cited: Mapping[str, int]
 ) -> RunProgress:
     """Return where a run stands, from what the store holds of it; `cited` are the numbers of cited documents."""
-    account = RunAccount()
+    collector = ProgressCollector()
     for event in events:
-        account.take(event)
+        collector.take(event)
     # The row is newer than the events where something happened between reading the two.
-    account.is_over = account.is_over or row.status == "done"
-    sections = tuple(account.section(title) for title in account.sections)
+    collector.is_over = collector.is_over or row.status == "done"
+    sections = tuple(collector.section(title) for title in collector.sections)
     spent = spent_so_far(calls).replace(seconds=row.active_s)
     kind = (row.pending or {}).get("kind")
     return RunProgress(
         run=row.id,
         status=row.status,
         seq=events[-1].seq if events else 0,
-        title=row.title or account.title,
-        stages=tuple(_stages(events, row.status, is_over=account.is_over)),
+        title=row.title or collector.title,
+        stages=tuple(_stages(events, row.status, is_over=collector.is_over)),
         sections=sections,
         thin=tuple(section.title for section in sections if section.is_thin),
-        queries=tuple(account.queries.values()),
-        sources=tuple(_sources(account.sources, calls, cited)),
-        figures=tuple(account.figures.values()),
+        queries=tuple(collector.queries.values()),
+        sources=tuple(_sources(collector.sources, calls, cited)),
+        figures=tuple(collector.figures.values()),
         spending=tuple(
             Spending(kind=kind, spent=round(spent.of(kind), 6), limit=row.request.budget.limit(kind))
             for kind in BUDGET_KINDS
         ),
-        left_out=tuple(account.left_out),
-        problems=tuple(account.problems.values()),
+        left_out=tuple(collector.left_out),
+        problems=tuple(collector.problems.values()),
         waits_for="plan-approval" if kind == "plan-approval" else "clarification" if kind else None,
         pending=row.pending,
         error=public_message(row.failure),
@@ -190,7 +190,7 @@ def progress_of(
 
 
 @dataclass
-class _Source:
+class _ObservedSource:
     """A source as the events tell of it; what two queries of one section find in it is mostly the same."""
 
     title: str
@@ -199,8 +199,8 @@ class _Source:
 
 
 @dataclass
-class RunAccount:
-    """What the events of a run have told so far; `is_over` says that nothing more is searched for.
+class ProgressCollector:
+    """What the events of a run have shown so far; `is_over` says that nothing more is searched for.
 
     `rounds` are those in which each section was last searched for.
     """
@@ -211,7 +211,7 @@ class RunAccount:
     rounds: dict[str, int] = field(default_factory=dict)
     verdicts: dict[str, dict[str, int]] = field(default_factory=dict)
     queries: dict[tuple[str, int, str], QueryProgress] = field(default_factory=dict)
-    sources: dict[str, _Source] = field(default_factory=dict)
+    sources: dict[str, _ObservedSource] = field(default_factory=dict)
     figures: dict[str, FigureProgress] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
     problems: dict[str, RunProblem] = field(default_factory=dict)
@@ -232,15 +232,17 @@ class RunAccount:
             case "serp-query":
                 self.rounds[data["section"]] = data["round"]
                 for query in data["queries"]:
-                    place = (data["section"], data["round"], query["query"])
+                    query_key = (data["section"], data["round"], query["query"])
                     self.queries.setdefault(
-                        place,
-                        QueryProgress(section=place[0], round=place[1], query=place[2], goal=query.get("goal", "")),
+                        query_key,
+                        QueryProgress(
+                            section=query_key[0], round=query_key[1], query=query_key[2], goal=query.get("goal", "")
+                        ),
                     )
             case "search-task":
                 self._task(data)
             case "source":
-                source = self.sources.setdefault(data["address"], _Source(data["title"], data["document"]))
+                source = self.sources.setdefault(data["address"], _ObservedSource(data["title"], data["document"]))
                 source.evidence[data["section"]] = max(source.evidence.get(data["section"], 0), data["evidence"])
             case "section-coverage":
                 self.sections.setdefault(data["section"], {}).update(data)
@@ -260,23 +262,25 @@ class RunAccount:
                 self.problems.setdefault(problem.message, problem)
 
     def _task(self, data: Mapping[str, Any]) -> None:
-        rounds = [place for place in self.queries if (place[0], place[2]) == (data["section"], data["query"])]
-        for place in rounds[-1:]:
+        rounds = [
+            query_key for query_key in self.queries if (query_key[0], query_key[2]) == (data["section"], data["query"])
+        ]
+        for query_key in rounds[-1:]:
             ended = {"state": data["status"], "error": data.get("error", "")}
             ended |= {name: data[name] for name in ("hits", "learning")}
-            self.queries[place] = self.queries[place].replace(**ended)
+            self.queries[query_key] = self.queries[query_key].replace(**ended)
 
     def section(self, title: str) -> SectionProgress:
         """Return a section; one that is to be searched again but is not, found nothing more to ask."""
         section = judged_section(title, self.sections[title], self.verdicts.get(title))
         stop = section.stop or ("exhausted" if self.is_over and section.round and not section.is_sufficient else "")
-        is_thin = bool(stop or self.is_over) and not section.is_sufficient and section.coverage < THIN
+        is_thin = bool(stop or self.is_over) and not section.is_sufficient and section.coverage < LOW_COVERAGE
         return section.replace(stop=stop, is_thin=is_thin)
 
 
-def judged_section(title: str, told: Mapping[str, Any], verdicts: Mapping[str, int] | None = None) -> SectionProgress:
+def judged_section(title: str, values: Mapping[str, Any], verdicts: Mapping[str, int] | None = None) -> SectionProgress:
     """Return a section as the last judgement of it tells."""
-    known = {name: value for name, value in told.items() if name in SectionProgress.model_fields}
+    known = {name: value for name, value in values.items() if name in SectionProgress.model_fields}
     return SectionProgress.from_json({**known, "title": title, "verdicts": dict(verdicts or {})})
 
 
@@ -313,7 +317,7 @@ def _stage(name: str, steps: list[Step], status: RunStatus, *, is_over: bool) ->
 
 
 def _sources(
-    known: Mapping[str, _Source], calls: Iterable[JournalRow], cited: Mapping[str, int]
+    known: Mapping[str, _ObservedSource], calls: Iterable[JournalRow], cited: Mapping[str, int]
 ) -> Iterable[SourceProgress]:
     """Yield the sources that were read, then those that are being read or could not be had."""
     seen = {canonical_address(address) for address in known}

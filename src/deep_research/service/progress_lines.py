@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from deep_research.events import RunEvent
 from deep_research.messages.words import Words
-from deep_research.pipeline.outcome import THIN
+from deep_research.pipeline.outcome import LOW_COVERAGE
 from deep_research.service.progress import SectionProgress, judged_section
 
 Data = dict[str, Any]
@@ -24,7 +24,7 @@ class EventLines:
         self._words = words
         self._is_verbose = is_verbose
         self._shown: set[str] = set()
-        self._thin: dict[str, float] = {}
+        self._low_coverage: dict[str, float] = {}
 
     def of(self, event: RunEvent) -> str:
         """Return the event's line, or "" where it has none or said the same before."""
@@ -41,14 +41,14 @@ class EventLines:
         if event.kind == "report-plan":
             return self._listed("shell.plan", [section["title"] for section in data["sections"]])
         if event.kind == "section-coverage":
-            self._thin.pop(data["section"], None)
-            if not data["is_sufficient"] and data["coverage"] < THIN:
-                self._thin[data["section"]] = data["coverage"]
-        if event.kind == "progress" and data["step"] == "analyze" and self._thin:
+            self._low_coverage.pop(data["section"], None)
+            if not data["is_sufficient"] and data["coverage"] < LOW_COVERAGE:
+                self._low_coverage[data["section"]] = data["coverage"]
+        if event.kind == "progress" and data["step"] == "analyze" and self._low_coverage:
             # Only now is it certain that nothing more is searched for them.
             sections = [
                 self._words("shell.thin_section", title=title, share=round(100 * covered))
-                for title, covered in self._thin.items()
+                for title, covered in self._low_coverage.items()
             ]
             return self._listed("shell.thin_sections", sections)
         if event.kind == "progress" and data["step"] == "supervise":

@@ -1,7 +1,7 @@
 """Where runs wait for a worker: the port, and its form on the store alone, for the processes of one machine.
 
 The truth about a run is its row in the store; a queue only says which one is next. A run that a queue has lost is found
-by `sweep`, and one that it hands out twice is driven once, because it must be claimed.
+by `sweep`, and one that it hands out twice is driven once, because its lease must be taken.
 """
 
 import time
@@ -29,7 +29,7 @@ class RunQueue(Protocol):
     poll_s: float
 
     async def put(self, run: str, user: str, *, is_begun: bool = False, delay_s: float = 0.0) -> None:
-        """Let a run wait for its turn, once however often it is put there; one that was begun goes first.
+        """Let a run wait in the queue, once however often it is put there; one that was begun goes first.
 
         Where a delay is given, this process does not take it up before, and in PostgreSQL nobody does.
         """
@@ -40,9 +40,9 @@ class RunQueue(Protocol):
         ...
 
     async def take(self, at_work: Counter[str], under_way: Collection[str]) -> str | None:
-        """Return the run whose turn it is, None where there is none; a queue with rows of its own takes it out.
+        """Return the run that comes next, None where there is none; a queue with rows of its own takes it out.
 
-        It is of the user with the fewest at work (`at_work` are those of this process), and then of who had a turn
+        It is of the user with the fewest at work (`at_work` are those of this process), and then of who was chosen
         longest ago. Runs that are under way in this process may be left where they are.
         """
         ...
@@ -56,7 +56,7 @@ class RunQueue(Protocol):
         ...
 
     def tell_live(self, live: LiveText) -> None:
-        """Pass a piece of a model's answer on to other processes, where they can be told; it may be lost."""
+        """Pass a piece of a model's answer on to other processes, where others may read them; it may be lost."""
         ...
 
     async def close(self) -> None:
@@ -65,19 +65,19 @@ class RunQueue(Protocol):
 
 
 @dataclass(eq=False)
-class Turns:
-    """Whose turn it is: users take turns, those with fewer runs at work first."""
+class UserRotation:
+    """Which user comes next: one after the other, those with fewer runs at work first."""
 
-    _last_turn: dict[str, int] = field(default_factory=dict)
+    _last_chosen: dict[str, int] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def choose(self, users: Iterable[str], at_work: Counter[str]) -> str:
-        """Return the user whose turn it is; of equals, the first."""
-        return min(users, key=lambda user: (at_work[user], self._last_turn.get(user, 0)))
+        """Return the user who comes next; of equals, the first."""
+        return min(users, key=lambda user: (at_work[user], self._last_chosen.get(user, 0)))
 
     def note(self, user: str) -> None:
-        """Note that a user had a turn."""
-        self._last_turn[user] = next(self._numbers)
+        """Note that a user was chosen."""
+        self._last_chosen[user] = next(self._numbers)
 
 
 class StoreQueue:
@@ -86,7 +86,7 @@ class StoreQueue:
     def __init__(self, store: Store, *, lease_s: float, poll_s: float = 1.0) -> None:
         self._store, self._lease_s = store, lease_s
         self.poll_s = poll_s
-        self._turns = Turns()
+        self._rotation = UserRotation()
         self._not_before: dict[str, float] = {}
         self._on_notice: OnNotice = lambda _notice, _run: None
 
@@ -111,8 +111,8 @@ class StoreQueue:
                 oldest[run.user] = run
         if not oldest:
             return None
-        user = self._turns.choose(oldest, Counter(await self._store.count_running()) | at_work)
-        self._turns.note(user)
+        user = self._rotation.choose(oldest, Counter(await self._store.count_running()) | at_work)
+        self._rotation.note(user)
         self._not_before.pop(oldest[user].id, None)
         return oldest[user].id
 
@@ -123,7 +123,7 @@ class StoreQueue:
         self._on_notice = on_notice
 
     def tell_live(self, live: LiveText) -> None:
-        """Do nothing: other processes are not told."""
+        """Do nothing: there are no other processes."""
 
     async def close(self) -> None:
         """Do nothing: the store belongs to who opened it."""
@@ -144,15 +144,15 @@ class QueueFigures(Value):
 async def read_figures(store: Store, *, lease_s: float) -> QueueFigures:
     """Return how the queue stands, by the store."""
     asking = current_owner()
-    held: list[UnfinishedRun] = []
+    leased: list[UnfinishedRun] = []
     waiting: list[UnfinishedRun] = []
     for run in await store.list_unfinished():
-        (held if holds_lease(run.owner, asking, lease_s=lease_s) else waiting).append(run)
+        (leased if holds_lease(run.owner, asking, lease_s=lease_s) else waiting).append(run)
     now = datetime.now(UTC)
-    owners = [run.owner for run in held if run.owner is not None]
+    owners = [run.owner for run in leased if run.owner is not None]
     return QueueFigures(
         waiting=len(waiting),
-        running=len(held),
+        running=len(leased),
         oldest_waiting_s=max((max(0.0, (now - run.updated_at).total_seconds()) for run in waiting), default=0.0),
         oldest_lease_s=max((max(0.0, now.timestamp() - owner.beat_wall_s) for owner in owners), default=0.0),
         takeovers=await store.count_takeovers(),

@@ -1,4 +1,4 @@
-"""Carries schedules out: starts what is due, looks at how it ended, and has people told.
+"""Carries schedules out: starts what is due, looks at how it ended, and has people notified.
 
 Several servers may do this in one home: a time that is due, and the end of a run, belong to whoever changes the row
 first. Times that nobody was there for are made up for once, not each.
@@ -15,7 +15,7 @@ from deep_research.in_thread import in_thread
 from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.identity import LOCAL_USER, Identity
 from deep_research.service.new_run import NewRun
-from deep_research.service.notifications import TOLD, NotificationKind, add_notifications, notification_of
+from deep_research.service.notifications import REPORTED_KINDS, NotificationKind, add_notifications, notification_of
 from deep_research.service.public_text import public_message
 from deep_research.store.port import RunRow
 from deep_research.value import json_of
@@ -42,15 +42,15 @@ class Scheduler:
         self._database, self._service = database, service
         self._address, self._now = address, now
 
-    async def look(self) -> None:
-        """Settle runs that have ended, then start what is due."""
+    async def check(self) -> None:
+        """Record how runs have ended, then start what is due."""
         for row in await self._database.all("unsettled_schedules"):
-            await self._settle(row)
+            await self._note_ending(row)
         for row in await self._database.all("active_schedules", local=LOCAL_USER):
-            if await self._is_claimed(row):
+            if await self._is_taken(row):
                 await self._start(row)
 
-    async def _is_claimed(self, row: Mapping[str, Any]) -> bool:
+    async def _is_taken(self, row: Mapping[str, Any]) -> bool:
         """Return whether a schedule is due and this server is the one to carry it out."""
         now, due, every = self._now(), datetime.fromisoformat(row["next_at"]), timedelta(seconds=row["every_s"])
         is_due = due <= now
@@ -60,8 +60,8 @@ class Scheduler:
         # turned back.
         next_at = due + every * ((now - due) // every + 1) if is_due else now + every
         seen, next_time = row["next_at"], next_at.isoformat()
-        claimed = await self._database.run("claim_schedule", id=row["id"], seen=seen, next_at=next_time)
-        return is_due and bool(claimed)
+        taken = await self._database.run("claim_schedule", id=row["id"], seen=seen, next_at=next_time)
+        return is_due and bool(taken)
 
     async def _start(self, row: Mapping[str, Any]) -> None:
         if not row["is_settled"]:
@@ -87,8 +87,8 @@ class Scheduler:
                 _log.info("schedule %s: its last run was deleted; it asks anew", row["id"])
         return await self._service.create(NewRun.model_validate(json_of(row["request"])), who)
 
-    async def _settle(self, row: Mapping[str, Any]) -> None:
-        """Look at how the last run of a schedule ended, if it has, and note who is to be told what."""
+    async def _note_ending(self, row: Mapping[str, Any]) -> None:
+        """Look at how the last run of a schedule ended, if it has, and note who is to be notified of what."""
         done, note, news = row["done_run"], "the run was cancelled", None
         try:
             run = await self._service.store.get_run(row["last_run"])
@@ -112,11 +112,11 @@ class Scheduler:
         await self._database.work(put)
 
     async def _news(self, row: Mapping[str, Any], run: RunRow) -> dict[str, Any] | None:
-        """Return what is to be told about a finished run; None where nobody wants to know."""
+        """Return the notification about a finished run; None where nobody wants to know."""
         changes = await self._changes(row, run)
         kind: NotificationKind = "first-report"
         if changes is not None:
-            kind = "claims-changed" if any(changes.of(each) for each in TOLD) else "no-change"
+            kind = "claims-changed" if any(changes.of(each) for each in REPORTED_KINDS) else "no-change"
         if kind != "claims-changed" and row["notify"] != "always":
             return None
         return notification_of(row, kind=kind, address=self._address, run=run, changes=changes)

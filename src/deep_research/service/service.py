@@ -21,7 +21,7 @@ from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.request import ResearchRequest
 from deep_research.runner import processor_from, settings_of, update_request
 from deep_research.service.accounts import Accounts
-from deep_research.service.audit_log import AuditLog
+from deep_research.service.action_log import ActionLog
 from deep_research.service.database import open_server_database
 from deep_research.service.documents import Documents
 from deep_research.service.estimate import Estimate, estimate_of
@@ -48,7 +48,7 @@ from deep_research.wiring import open_store
 _SWEEP_S = 15.0
 _log = logging.getLogger(__name__)
 # How long somebody who lets a run go on waits for its first sign of life.
-_LOOK_S, _MAX_LOOKS = 0.02, 100
+_POLL_S, _MAX_POLLS = 0.02, 100
 
 
 class ResearchService:
@@ -58,8 +58,8 @@ class ResearchService:
         self.settings = settings
         self.store: Store = open_store(settings)
         self.database = open_server_database(settings)
-        self.audit = AuditLog(self.database)
-        self.accounts = Accounts(self.database, self.audit)
+        self.action_log = ActionLog(self.database)
+        self.accounts = Accounts(self.database, self.action_log)
         self.feed = open_feed(settings, self.store)
         self.queue = open_queue(settings, self.store)
         self.worker = Worker(settings, self.store, self.feed, self.queue, at_once=at_once)
@@ -77,7 +77,7 @@ class ResearchService:
 
     async def __aenter__(self) -> Self:
         self.worker.start()
-        own = (self.worker.pick_up, self.documents.tidy, self.scheduler.look)
+        own = (self.worker.pick_up, self.documents.tidy, self.scheduler.check)
         # Those who are told may be slow to answer.
         for works in (own, (self.notifier.deliver,)):
             woken = asyncio.Event()
@@ -150,7 +150,7 @@ class ResearchService:
             if made := await self._made(run):
                 return made
             raise
-        await self.audit.record(who, "run-made", row.id)
+        await self.action_log.record(who, "run-made", row.id)
         return row
 
     async def _made(self, run: str) -> RunRow | None:
@@ -225,7 +225,7 @@ class ResearchService:
         row = await self.get(run, who)
         cancelled = await cancel_run(self.store, row, clock=SystemClock(), lease_s=self.settings.lease_s)
         await self.worker.withdraw(row.id)
-        self.feed.look(row.id)
+        self.feed.check(row.id)
         return cancelled
 
     async def resume(self, run: str, who: Identity, *, retry: bool = False) -> RunRow:
@@ -263,7 +263,7 @@ class ResearchService:
         await self.limits.close(row.id, spent)
         await self.documents.note_deleted(row.request.docs)
         await self.worker.withdraw(row.id)
-        self.feed.look(row.id)
+        self.feed.check(row.id)
         for known in (self.progress_of, self.result_of, self.contents_of):
             known.forget(row.id)
 
@@ -307,10 +307,10 @@ class ResearchService:
         """Let a run go on, and return it once it has begun, or waits for its turn."""
         now = await self.store.reopen_run(row.id, retry=retry)
         await self.worker.submit(now)
-        for _ in range(_MAX_LOOKS):
-            if now.epoch != row.epoch or not (self.worker.has_room or self.worker.is_under_way(row.id)):
+        for _ in range(_MAX_POLLS):
+            if now.epoch != row.epoch or not (self.worker.has_capacity or self.worker.is_under_way(row.id)):
                 break
-            await asyncio.sleep(_LOOK_S)
+            await asyncio.sleep(_POLL_S)
             now = await self.store.get_run(row.id)
         return now
 

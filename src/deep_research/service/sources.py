@@ -53,7 +53,7 @@ class SourceText(SourceEntry):
 
 async def list_sources(row: RunRow, store: Store) -> list[SourceEntry]:
     """Return what a run has read so far: what its report cites first, by number, then the rest by address."""
-    numbers = cited_numbers(await kept_edition(row, store))
+    numbers = cited_numbers(await stored_edition(row, store))
     first: dict[str, str] = {}
     for address, document in (await store.list_addresses(row.id)).items():
         first.setdefault(document, address)
@@ -67,7 +67,7 @@ async def list_sources(row: RunRow, store: Store) -> list[SourceEntry]:
 async def read_source(row: RunRow, document: str, store: Store) -> SourceText:
     """Return the text of a document that a run has read."""
     address = await _address(row, document, store)
-    edition = await kept_edition(row, store)
+    edition = await stored_edition(row, store)
     found = await store.get_document(document)
     own = [
         CitedPlace(id=passage.id, start=passage.start, end=passage.end, place=passage.place)
@@ -98,10 +98,10 @@ async def _address(row: RunRow, document: str, store: Store) -> str:
     return address
 
 
-async def kept_edition(row: RunRow, store: Store) -> Edition | None:
+async def stored_edition(row: RunRow, store: Store) -> Edition | None:
     """Return the report of a run in parts; None where there is none yet, or a run of an earlier version kept none."""
-    is_kept = row.result is not None and "edition" in row.result
-    return await edition_of(row, store) if is_kept else None
+    has_edition = row.result is not None and "edition" in row.result
+    return await edition_of(row, store) if has_edition else None
 
 
 def cited_numbers(edition: Edition | None) -> dict[str, int]:

@@ -17,22 +17,22 @@ _DAY = timedelta(days=1)
 _KNOWN_FOR = timedelta(days=30)
 
 
-class _Rule(NamedTuple):
+class _ThrottleRule(NamedTuple):
     """So many failures in so much time; then tries are refused until the oldest of them is that old."""
 
     most: int
     window: timedelta
 
 
-_BY_BOTH = _Rule(5, timedelta(minutes=15))
-_BY_ADDRESS = _Rule(30, timedelta(minutes=15))
-_BY_NAME = _Rule(50, timedelta(hours=1))
+_BY_BOTH = _ThrottleRule(5, timedelta(minutes=15))
+_BY_ADDRESS = _ThrottleRule(30, timedelta(minutes=15))
+_BY_NAME = _ThrottleRule(50, timedelta(hours=1))
 
 
 def begin_try(records: Records, name: str, address: str, now: datetime, *, user: str | None) -> str:
     """Count a try as failed and return its id; `TooManyTries` if it may not be made."""
-    place, key = _network(address), _key(name)
-    rules = {f"both:{key}:{place}": _BY_BOTH, f"address:{place}": _BY_ADDRESS}
+    network, key = _network(address), _key(name)
+    rules = {f"both:{key}:{network}": _BY_BOTH, f"address:{network}": _BY_ADDRESS}
     since = (now - _KNOWN_FOR).isoformat()
     if not (user and records.one("has_signed_in_from", user=user, address=address, since=since)):
         rules[f"name:{key}"] = _BY_NAME
@@ -56,7 +56,7 @@ def forget_tries(records: Records, name: str) -> None:
     records.run("remove_tries_of", who=f"name:{_key(name)}")
 
 
-def _check(records: Records, who: str, rule: _Rule, now: datetime) -> None:
+def _check(records: Records, who: str, rule: _ThrottleRule, now: datetime) -> None:
     since = now - rule.window
     failed = records.all("failed_sign_ins", who=who, since=since.isoformat(), now=now.isoformat())
     if len(failed) >= rule.most:

@@ -10,7 +10,7 @@ from deep_research.database.port import Database
 from deep_research.private_files import make_folder
 from deep_research.request import COLLECTION
 from deep_research.settings import Settings
-from deep_research.wiring.documents import index_place
+from deep_research.wiring.documents import index_location
 
 
 class FilesOfHome:
@@ -79,5 +79,5 @@ UploadedFiles = FilesOfHome | FilesOfDatabase
 
 def uploaded_files(settings: Settings) -> UploadedFiles:
     """Return where uploaded files are kept: in the PostgreSQL that is named, else in the home."""
-    place = index_place(settings)
-    return FilesOfHome(settings.uploads_path) if isinstance(place, Path) else FilesOfDatabase(place)
+    location = index_location(settings)
+    return FilesOfHome(settings.uploads_path) if isinstance(location, Path) else FilesOfDatabase(location)

@@ -25,7 +25,7 @@ _PREFIX = ".incoming-"
 _OWNER = "owner.json"
 # A folder without an owner is being made, unless it is older.
 _BEING_MADE_S = 60.0
-Given = ParamSpec("Given")
+Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
@@ -152,7 +152,7 @@ def _is_used(folder: Path) -> bool:
     return holds_lease(owner, current_owner(), lease_s=math.inf)
 
 
-async def _on_disk(work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
+async def _on_disk(work: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
     try:
         return await asyncio.to_thread(work, *args, **kwargs)
     except OSError as exc:

@@ -25,7 +25,7 @@ from deep_research.store.store import Store
 _log = logging.getLogger(__name__)
 ProcessorOf = Callable[[RunRow, Settings], DeepResearchProcessor]
 # A run whose owners were lost so often in a row, without a call that ended, is likely what ends them.
-_MAX_IDLE_TAKEOVERS = 3
+_MAX_FRUITLESS_TAKEOVERS = 3
 
 
 @dataclass(eq=False)
@@ -79,7 +79,7 @@ class Worker:
         return len(self._drives)
 
     @property
-    def has_room(self) -> bool:
+    def has_capacity(self) -> bool:
         """Whether one more run may be taken up."""
         return len(self._drives) < self._at_once and not self._is_stopping
 
@@ -101,12 +101,12 @@ class Worker:
             self._tasks.append(asyncio.create_task(self._take_runs()))
 
     async def submit(self, row: RunRow) -> None:
-        """Have a run driven by whoever has room; where the queue cannot be reached, a sweep finds it later."""
+        """Have a run driven by whoever has capacity; where the queue cannot be reached, a sweep finds it later."""
         await self._put(row.id, row.user, is_begun=row.status != "created")
         self._woken.set()
 
     async def withdraw(self, run: str) -> None:
-        """Stop a run that was cancelled, without waiting until it notices; forget one that waits for its turn."""
+        """Stop a run that was cancelled, without waiting until it notices; forget one that waits in the queue."""
         self._stop_run(run)
         await self._queue.drop(run)
 
@@ -145,7 +145,7 @@ class Worker:
             case "queue":
                 self._woken.set()
             case "events":
-                self._feed.look(run)
+                self._feed.check(run)
             case "stop":
                 self._stop_run(run)
 
@@ -155,14 +155,14 @@ class Worker:
             drive.processor.runtime.interrupt(RunCancelled())
 
     async def _take_runs(self) -> None:
-        """Take runs as long as there is room; what cannot be read now is looked at again in a moment."""
+        """Take runs as long as there is capacity; what cannot be read now is looked at again in a moment."""
         assert self._loading is not None
-        # A run that is claimed before all is loaded would have no sign of life meanwhile.
+        # A run whose lease is taken before all is loaded would have no sign of life meanwhile.
         await asyncio.wait({self._loading})
         while True:
             self._woken.clear()
             try:
-                while self.has_room and (run := await self._next()):
+                while self.has_capacity and (run := await self._next()):
                     self._begin(run)
             except DeepResearchError as exc:
                 _log.warning("no run can be taken up: %s", exc)
@@ -197,7 +197,7 @@ class Worker:
         try:
             row = await self._store.get_run(run)
             drive.user = row.user
-            if row.owner is not None and row.idle_takeovers >= _MAX_IDLE_TAKEOVERS:
+            if row.owner is not None and row.idle_takeovers >= _MAX_FRUITLESS_TAKEOVERS:
                 await park_run(self._store, row, clock=SystemClock(), lease_s=self._settings.lease_s)
             elif await self._has_work(row):
                 try:

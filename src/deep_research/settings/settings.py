@@ -28,9 +28,9 @@ from deep_research.settings.server import ServerSettings
 from deep_research.settings.types import (
     AbsoluteFolder,
     Amount,
-    BlobPlace,
+    BlobLocation,
     DatabaseUrl,
-    DocumentsPlace,
+    DocumentsPath,
     Duration,
     Folder,
 )
@@ -55,9 +55,9 @@ def user_data_folder() -> Path:
         return home / "Library" / "Application Support" / "deep-research"
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "deep-research"
-    given = Path(os.environ.get("XDG_DATA_HOME", ""))
+    names = Path(os.environ.get("XDG_DATA_HOME", ""))
     # The XDG rules say that a relative path counts as not set.
-    return (given if given.is_absolute() else home / ".local" / "share") / "deep-research"
+    return (names if names.is_absolute() else home / ".local" / "share") / "deep-research"
 
 
 def _by_depth(number: str, description: str, *, least: int, most: int | None = None) -> Any:
@@ -93,9 +93,9 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
     wiring: str = Field(default="deep_research.wiring:build", pattern=r"^\w+(\.\w+)*:\w+$")
     """The function that builds the parts of a run, as `module:function`."""
 
-    docs: DocumentsPlace | None = None
+    docs: DocumentsPath | None = None
     """Folder of your own documents to search; not set, none is searched."""
-    also_docs: DocumentsPlace | None = None
+    also_docs: DocumentsPath | None = None
     """A second folder that is searched together with `docs`; addresses in it begin with `shared/`."""
     offline: bool = False
     """Forbid every address outside this machine."""
@@ -190,7 +190,7 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
     )
     database_connections: int = Field(default=8, ge=1)
     """Most connections to PostgreSQL that one process opens; the queue of a server or worker has up to three more."""
-    blobs: BlobPlace = Field(
+    blobs: BlobLocation = Field(
         default="",
         description="Where pages, texts and figures of 8 KB or more (compressed) are kept: a folder that all hosts "
         "share, or `s3://bucket/prefix` (extra `s3`; keys as AWS's tools find them); not set, in the database.",
@@ -222,9 +222,9 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
 
     def with_changes(self, **changes: object) -> "Settings":
         """Return the same settings but for these, checked like any others."""
-        given = {name: getattr(self, name) for name in self.model_fields_set}
-        changed = _validated(given, changes, changes)
-        changed._sources.update({name: self.source_of(name) for name in given if name not in changes})
+        names = {name: getattr(self, name) for name in self.model_fields_set}
+        changed = _validated(names, changes, changes)
+        changed._sources.update({name: self.source_of(name) for name in names if name not in changes})
         return changed
 
     def source_of(self, field: str) -> Source:
@@ -328,10 +328,10 @@ def _read_file(path: Path) -> dict[str, object]:
 
 
 def _refuse_unknown(
-    given: Iterable[str], known: Iterable[str], describe: Callable[[str], str], spell: Callable[[str], str]
+    names: Iterable[str], known: Iterable[str], describe: Callable[[str], str], spell: Callable[[str], str]
 ) -> None:
     valid = set(known)
-    for name in given:
+    for name in names:
         if name not in valid:
             nearest = get_close_matches(name, sorted(valid), n=1, cutoff=0)[0]
             raise ConfigurationError(f"There is no setting for {describe(name)}; the nearest one is {spell(nearest)}.")
@@ -340,12 +340,12 @@ def _refuse_unknown(
 def _validated(
     file: Mapping[str, object], above: Mapping[str, object], flags: Mapping[str, object], path: Path | None = None
 ) -> Settings:
-    given = {**file, **above}
+    names = {**file, **above}
     sources: dict[str, Source] = {
-        name: "flag" if name in flags else "environment" if name in above else "file" for name in given
+        name: "flag" if name in flags else "environment" if name in above else "file" for name in names
     }
     try:
-        settings = Settings.model_validate(given)
+        settings = Settings.model_validate(names)
     except ValidationError as exc:
         raise ConfigurationError("\n".join(_problems(exc, sources, path))) from None
     settings._sources.update(sources)
@@ -361,15 +361,15 @@ def _problems(error: ValidationError, sources: Mapping[str, Source], path: Path 
             continue  # What hangs on a bad value is not bad itself.
         name = str(problem["loc"][0])
         field = fields.get(name, name)
-        places = {
+        descriptions = {
             "flag": f"the option {_flag(field)}",
             "environment": f"the environment variable {variable_of(field)}",
             "file": f"the file {path}",
             "default": "its default",
         }
         fits = problem["msg"].removeprefix("Value error, ")
-        place = places[sources.get(field, "default")]
-        lines.append(f"The value of {field} from {place} does not fit: {fits[0].lower()}{fits[1:]}.")
+        source = descriptions[sources.get(field, "default")]
+        lines.append(f"The value of {field} from {source} does not fit: {fits[0].lower()}{fits[1:]}.")
     return lines
 
 

@@ -66,7 +66,7 @@ def _database_url(value: SecretStr | None) -> SecretStr | None:
     return value if address else None
 
 
-def _blob_place(value: str) -> str:
+def _blob_location(value: str) -> str:
     if value.startswith(S3):
         if not value.removeprefix(S3).strip("/"):
             raise ValueError("give a bucket, as in s3://bucket/prefix")
@@ -79,13 +79,13 @@ def _blob_place(value: str) -> str:
 S3 = "s3://"
 Key = SecretStr | None
 DatabaseUrl = Annotated[Key, AfterValidator(_database_url)]
-BlobPlace = Annotated[str, AfterValidator(_blob_place)]
+BlobLocation = Annotated[str, AfterValidator(_blob_location)]
 MailAddress = Annotated[str, AfterValidator(mail_address)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
 Contact = Annotated[str, AfterValidator(_contact)]
 Hosts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed), AfterValidator(_hosts)]
 Folder = Annotated[Path, AfterValidator(_expand)]
-DocumentsPlace = Annotated[Path, AfterValidator(_expand), AfterValidator(_absolute_or_collection)]
+DocumentsPath = Annotated[Path, AfterValidator(_expand), AfterValidator(_absolute_or_collection)]
 AbsoluteFolder = Annotated[Path, AfterValidator(_expand), AfterValidator(Path.absolute)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Duration = Annotated[float, Field(gt=0, allow_inf_nan=False)]

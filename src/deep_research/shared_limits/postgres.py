@@ -23,11 +23,11 @@ LEASE_S = 10.0
 _RENEW_EVERY_S = 3.0
 _KEEP_UNUSED_S = 0.5
 # How soon a process that waits for slots of others looks again.
-_LOOK_EVERY_S = 0.25
+_POLL_INTERVAL_S = 0.25
 
 
 @dataclass(eq=False)
-class _Service(Gate):
+class _ServiceState(Gate):
     """A service as this process sees it: `granted` is what the database gave it of the `most` that all share."""
 
     most: int = 0
@@ -42,17 +42,17 @@ class _Service(Gate):
         """Return when the database is to be asked again."""
         if self.has_news:
             return 0.0
-        pause_s = _LOOK_EVERY_S if self.waiting else _KEEP_UNUSED_S if self.granted > self.used else _RENEW_EVERY_S
+        pause_s = _POLL_INTERVAL_S if self.waiting else _KEEP_UNUSED_S if self.granted > self.used else _RENEW_EVERY_S
         return self.asked_at + pause_s - time.monotonic()
 
 
-class SharedLimits:
+class SharedLimiter:
     """The limits as one process sees them; used by all its threads and event loops."""
 
     def __init__(self, database: "PostgresDatabase") -> None:
         self._database = database
         self._holder = secrets.token_hex(8)
-        self._services: dict[str, _Service] = {}
+        self._services: dict[str, _ServiceState] = {}
         self._lock = threading.Lock()
         self._asking = threading.Lock()
         self._news = threading.Event()
@@ -62,7 +62,7 @@ class SharedLimits:
     async def slot(self, service: str, most: int) -> AsyncIterator[None]:
         """Wait until fewer than `most` calls are under way to the service, and be one of them."""
         with self._lock:
-            known = self._services.setdefault(service, _Service(lock=self._lock))
+            known = self._services.setdefault(service, _ServiceState(lock=self._lock))
             known.most = most
             waiter = known.join()
             if not waiter.has_slot:
@@ -71,8 +71,8 @@ class SharedLimits:
         async with known.slot_of(waiter):
             yield
 
-    async def take_turn(self, service: str, *, calls: int, per_s: float, within_s: float) -> float:
-        """Return in how many seconds a call may begin; where that is more than `within_s`, it has no turn."""
+    async def reserve_slot(self, service: str, *, calls: int, per_s: float, within_s: float) -> float:
+        """Return in how many seconds a call may begin; where that is more than `within_s`, it has no slot."""
         (row,) = await asyncio.to_thread(
             self._ask, "take_turn", service=service, calls=calls, per_s=per_s, within_s=max(0.0, within_s)
         )
@@ -111,7 +111,7 @@ class SharedLimits:
                 pause_s = min(_KEEP_UNUSED_S, *(known.due_in_s() for known in busy))
             self._news.wait(max(0.0, pause_s))
 
-    def _hold(self, name: str, known: _Service) -> None:
+    def _hold(self, name: str, known: _ServiceState) -> None:
         with self._lock:
             known.has_news = False
             values = {"used": known.used, "wanted": known.wanted, "most": known.most}
@@ -123,9 +123,9 @@ class SharedLimits:
             with self._lock:
                 known.asked_at = time.monotonic()
                 while known.waiting:
-                    turn = known.waiting.popleft().turn
-                    if turn.set_running_or_notify_cancel():
-                        turn.set_exception(exc)
+                    grant = known.waiting.popleft().grant
+                    if grant.set_running_or_notify_cancel():
+                        grant.set_exception(exc)
             return
         with self._lock:
             known.asked_at, known.granted = time.monotonic(), int(row["granted"])

@@ -18,7 +18,7 @@ class Place(Value):
     end: int
 
 
-class Picture(Value):
+class DocumentPicture(Value):
     """A picture in a source: its address as seen from there, and what stands below it or for it. It was not loaded."""
 
     address: str
@@ -42,7 +42,7 @@ class Document(Value):
     published: str = ""
     places: tuple[Place, ...] = ()
     warnings: tuple[str, ...] = ()
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[DocumentPicture, ...] = ()
     delivered: Delivered | None = None
 
 

@@ -48,32 +48,32 @@ class Ranked(Value):
     weight: float = 1.0
 
 
-def fuse(answers: Sequence[Ranked], *, query: SearchQuery, today: date) -> list[Hit]:
+def fuse(rankings: Sequence[Ranked], *, query: SearchQuery, today: date) -> list[Hit]:
     """Return every address once, best first; dated hits outside the query's time are left out.
 
     Hits that share no word with the query stand behind those that do, and copies of a text behind everything else.
     """
     hits = {
         address: hit
-        for address, hit in _by_address(answers).items()
+        for address, hit in _by_address(rankings).items()
         # Each of the user's own files that is left out is listed in the report; they are opened for that.
         if hit.engine == LOCAL or may_be_within(hit.published, query.since, query.until)
     }
-    votes = _votes(answers, hits)
+    votes = _votes(rankings, hits)
     wanted = frozenset(content_terms(query.query))
-    places = []
+    ranked = []
     for address, hit in hits.items():
         share = _share(wanted, hit)
         factor = (_MIN_RELEVANCE + (1 - _MIN_RELEVANCE) * share) * _QUALITY_FACTOR[source_quality_of(address)]
-        places.append((share == 0, -votes[address] * factor * _freshness(hit, query, today), address))
-    ordered = _files_in_their_order([hits[address] for *_, address in sorted(places)], answers)
+        ranked.append((share == 0, -votes[address] * factor * _freshness(hit, query, today), address))
+    ordered = _files_in_their_order([hits[address] for *_, address in sorted(ranked)], rankings)
     copies = _copies(ordered)
     return [hit for hit in ordered if hit not in copies] + copies
 
 
-def _files_in_their_order(ordered: Sequence[Hit], answers: Iterable[Ranked]) -> list[Hit]:
+def _files_in_their_order(ordered: Sequence[Hit], rankings: Iterable[Ranked]) -> list[Hit]:
     """Return the hits with the user's own files at the same places, but as their search ranks them: it read them."""
-    files = [canonical_address(hit.address) for answer in answers if answer.engine == LOCAL for hit in answer.hits]
+    files = [canonical_address(hit.address) for ranking in rankings if ranking.engine == LOCAL for hit in ranking.hits]
     by_rank = iter(
         sorted(
             (hit for hit in ordered if hit.engine == LOCAL), key=lambda hit: files.index(canonical_address(hit.address))
@@ -82,14 +82,14 @@ def _files_in_their_order(ordered: Sequence[Hit], answers: Iterable[Ranked]) -> 
     return [next(by_rank) if hit.engine == LOCAL else hit for hit in ordered]
 
 
-def _by_address(answers: Iterable[Ranked]) -> dict[str, Hit]:
+def _by_address(rankings: Iterable[Ranked]) -> dict[str, Hit]:
     """Return the hit that tells most about each address: a dated one first, then the one with the longest snippet.
 
     What any engine delivered of the page goes with it, the longest first.
     """
     telling: dict[str, list[Hit]] = defaultdict(list)
-    for answer in answers:
-        for hit in answer.hits:
+    for ranking in rankings:
+        for hit in ranking.hits:
             telling[canonical_address(hit.address)].append(hit)
     return {address: _most_telling(hits) for address, hits in telling.items()}
 
@@ -103,27 +103,27 @@ def _most_telling(hits: Sequence[Hit]) -> Hit:
     return min(hits, key=key).replace(delivered=most)
 
 
-def _votes(answers: Iterable[Ranked], hits: Mapping[str, Hit]) -> dict[str, float]:
+def _votes(rankings: Iterable[Ranked], hits: Mapping[str, Hit]) -> dict[str, float]:
     """Return the reciprocal ranks of each address, added up over the engines that found it.
 
     Several engines can agree on a page of the web, never on a file of the user's: so the best file has as many votes
     as the best page, the second as many as the second, and neither side pushes out the other.
     """
-    web, own = (_reciprocal_ranks(answers, hits, is_own=is_own) for is_own in (False, True))
+    web, own = (_reciprocal_ranks(rankings, hits, is_own=is_own) for is_own in (False, True))
     best = sorted(web.values(), reverse=True)
     files = sorted(own, key=lambda address: (-own[address], address))
     return web | own | dict(zip(files, best, strict=False))
 
 
-def _reciprocal_ranks(answers: Iterable[Ranked], hits: Mapping[str, Hit], *, is_own: bool) -> dict[str, float]:
+def _reciprocal_ranks(rankings: Iterable[Ranked], hits: Mapping[str, Hit], *, is_own: bool) -> dict[str, float]:
     ranks: dict[str, list[float]] = defaultdict(list)
-    for answer in answers:
-        if (answer.engine == LOCAL) != is_own:
+    for ranking in rankings:
+        if (ranking.engine == LOCAL) != is_own:
             continue
-        addresses = dict.fromkeys(canonical_address(hit.address) for hit in answer.hits)
+        addresses = dict.fromkeys(canonical_address(hit.address) for hit in ranking.hits)
         for rank, address in enumerate(addresses, 1):
             if address in hits:
-                ranks[address].append(answer.weight / (_RANK_OFFSET + rank))
+                ranks[address].append(ranking.weight / (_RANK_OFFSET + rank))
     # Added up exactly, so that the order in which engines are given changes nothing.
     return {address: fsum(parts) for address, parts in ranks.items()}
 

@@ -3,7 +3,7 @@
 An object is written once, under a name that nobody else writes to, before the row that names it is committed, and is
 deleted after the last row that named it is gone. So two processes never write or delete the same object: whoever keeps
 the same content again at that moment writes an object of its own. A process that dies between the two steps leaves an
-object that no row names; it takes room and does no harm.
+object that no row names; it takes space and does no harm.
 """
 
 from contextlib import suppress

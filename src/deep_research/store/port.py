@@ -1,4 +1,4 @@
-"""What a store keeps, as values: runs, claims on them, their journal and events."""
+"""What a store keeps, as values: runs, leases on them, their journal and events."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -19,7 +19,7 @@ ShownStatus = RunStatus | Literal["queued", "stopping"]
 class RunRow(Value):
     """Everything the store knows of a run itself; `user` is "" where no server made it.
 
-    `retry_requested` says that whoever claims it next does its failed steps again. `takeovers` counts claims of a run
+    `retry_requested` says that whoever takes it next does its failed steps again. `takeovers` counts leases of a run
     whose owner had not let go, `idle_takeovers` those since the last call that ended.
     """
 
@@ -91,8 +91,8 @@ class UnfinishedRun(Value):
     owner: Owner | None = None
 
 
-class Claim(Value):
-    """The right to write to a run: valid until a higher epoch is claimed."""
+class Lease(Value):
+    """The right to write to a run: valid until a higher epoch is taken."""
 
     run: str
     epoch: int

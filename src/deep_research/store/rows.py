@@ -16,8 +16,8 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
+from deep_research.database.checksums import is_sound
 from deep_research.database.port import Column, Row, Session, value_of
-from deep_research.database.seals import is_sound
 from deep_research.errors import (
     ConfigurationError,
     DeepResearchError,
@@ -32,7 +32,7 @@ from deep_research.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.sources.document import Document, text_id
 from deep_research.store.blobs import BlobStorage
 from deep_research.store.lease import Owner, holds_lease
-from deep_research.store.port import Claim, JournalRow, NewEvent, RunChoice, RunRow, UnfinishedRun
+from deep_research.store.port import JournalRow, Lease, NewEvent, RunChoice, RunRow, UnfinishedRun
 from deep_research.value import Json, Value
 
 V = TypeVar("V", bound=Value)
@@ -341,18 +341,18 @@ def _owner_of(row: Row) -> Owner | None:
         return None
 
 
-def check_claim(session: Session, claim: Claim, *, even_if_cancelled: bool = False) -> None:
+def check_lease(session: Session, lease: Lease, *, even_if_cancelled: bool = False) -> None:
     """Raise `RunTaken` unless the claim is the run's newest, and `RunCancelled` once a cancel was asked for."""
-    row = session.one("get_hold", run=claim.run)
-    is_newest = row is not None and row["epoch"] == claim.epoch
+    row = session.one("get_hold", run=lease.run)
+    is_newest = row is not None and row["epoch"] == lease.epoch
     if row is not None:
         if is_newest and (even_if_cancelled or not row["cancel_requested"]):
             return
         # Only now, because this is asked at every write.
-        get_run(session, claim.run)
+        get_run(session, lease.run)
     if not is_newest:
-        raise RunTaken(f"Another process took run {claim.run} over or removed it; this one changed nothing since.")
-    raise RunCancelled(f"Run {claim.run} was cancelled; everything finished so far is kept.")
+        raise RunTaken(f"Another process took run {lease.run} over or removed it; this one changed nothing since.")
+    raise RunCancelled(f"Run {lease.run} was cancelled; everything finished so far is kept.")
 
 
 def append_events(session: Session, run: str, events: Sequence[NewEvent]) -> list[RunEvent]:
@@ -362,8 +362,8 @@ def append_events(session: Session, run: str, events: Sequence[NewEvent]) -> lis
         at, data = time_column(event.at), json_column(event.data)
         row = session.one("append_event", run=run, at=at, kind=event.kind, key=event.key, data=data)
         if row is not None:
-            kept = event.model_dump() | {"at": event.at.astimezone(UTC)}
-            new.append(RunEvent(seq=row["seq"], run=run, **kept))
+            fields = event.model_dump() | {"at": event.at.astimezone(UTC)}
+            new.append(RunEvent(seq=row["seq"], run=run, **fields))
     return new
 
 
@@ -390,7 +390,7 @@ def _unknown(session: Session, run: str) -> DeepResearchError:
     _check_all_found(session)
     if not session.trusts_indexes and any(run_at(session, row["rowid"]).id == run for row in session.all("list_rows")):
         return session.corrupt()
-    return UnknownRun(f"There is no run “{run}” in the store {session.place}. {_SEE_LIST}")
+    return UnknownRun(f"There is no run “{run}” in the store {session.location}. {_SEE_LIST}")
 
 
 def _check_all_found(session: Session) -> None:
@@ -467,7 +467,7 @@ class ReadCache:
         self._chars = 0
         self._evidence: dict[tuple[str, str], dict[str, Evidence]] = {}
 
-    def held(self, document: str) -> Document | None:
+    def cached(self, document: str) -> Document | None:
         """Return a document if it was read before."""
         return self._documents.get(document)
 
@@ -517,14 +517,14 @@ def get_document(session: Session, document: str, storage: BlobStorage | None) -
 def _evidence(session: Session, cache: ReadCache, run: str, id_: str) -> dict[str, Evidence]:
     """Return what a run found in a passage, by section."""
     rows = session.all("get_evidence", run=run, passage=id_)
-    place = session.one("get_passage", passage=id_)
-    if not rows or place is None:
+    passage_row = session.one("get_passage", passage=id_)
+    if not rows or passage_row is None:
         raise StoreCorrupt(f"The store does not hold the evidence {id_} of run {run}.")
     if not session.trusts_indexes:
         _require(len(rows), session.all("count_evidence", run=run, passage=id_)[0]["rows"], "evidence", id_)
     for row in rows:
         require_sound(row, "evidence", id_)
-    passage = read_passage(place)
+    passage = read_passage(passage_row)
     text = cache.document(session, passage.document).text
     return {row["section"]: read_evidence(row, passage, text) for row in rows}
 

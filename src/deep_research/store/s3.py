@@ -13,10 +13,10 @@ _TIMEOUT = timedelta(seconds=30)
 class S3Blobs:
     """Content as objects of a bucket. `place` is `s3://bucket/prefix`; `endpoint` is "" for AWS itself."""
 
-    def __init__(self, place: str, *, endpoint: str = "") -> None:
-        self._place = place
+    def __init__(self, location: str, *, endpoint: str = "") -> None:
+        self._location = location
         self._store = S3Store.from_url(
-            place,
+            location,
             config={"endpoint": endpoint} if endpoint else {},
             client_options={"timeout": _TIMEOUT, "allow_http": endpoint.startswith("http://")},
             retry_config={"max_retries": 3, "retry_timeout": _TIMEOUT},
@@ -46,6 +46,6 @@ class S3Blobs:
 
     def _away(self, error: Exception) -> StoreLocked:
         return StoreLocked(
-            f"The content at {self._place} could not be reached ({type(error).__name__}): check `blobs`, "
+            f"The content at {self._location} could not be reached ({type(error).__name__}): check `blobs`, "
             "`blobs_endpoint` and the keys, and try again."
         )

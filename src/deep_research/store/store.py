@@ -20,7 +20,7 @@ from deep_research.sources.document import Document, text_id
 from deep_research.store import rows
 from deep_research.store.blobs import BlobStorage, new_name
 from deep_research.store.lease import Owner, holds_lease
-from deep_research.store.port import Claim, JournalRow, NewEvent, RunRow, StoreSize
+from deep_research.store.port import JournalRow, Lease, NewEvent, RunRow, StoreSize
 from deep_research.store.write_queue import WriteQueue
 from deep_research.value import Json, JsonObject
 
@@ -86,7 +86,7 @@ class Store:
 
     async def _write_as(
         self,
-        claim: Claim,
+        lease: Lease,
         work: Callable[[Session], T],
         *,
         even_if_cancelled: bool = False,
@@ -95,7 +95,7 @@ class Store:
         """Do the work unless the claim is no longer the run's newest."""
 
         def checked(session: Session) -> T:
-            rows.check_claim(session, claim, even_if_cancelled=even_if_cancelled)
+            rows.check_lease(session, lease, even_if_cancelled=even_if_cancelled)
             return work(session)
 
         return await self._writes.write(checked, in_own_transaction=in_own_transaction)
@@ -176,37 +176,37 @@ class Store:
         for name in await self._writes.write(work):
             await self._delete_object(name)
 
-    async def claim(self, run: str, owner: Owner, *, lease_s: float, seen_epoch: int | None = None) -> Claim:
+    async def lease(self, run: str, owner: Owner, *, lease_s: float, seen_epoch: int | None = None) -> Lease:
         """Raise the run's epoch, set it `running`, forget any cancel; `RunHeld` while a live owner has the lease.
 
-        `RunHeld` too where the run was claimed or cancelled since the epoch that was seen.
+        `RunHeld` too where the run was taken or cancelled since the epoch that was seen.
         """
 
-        def work(session: Session) -> Claim:
+        def work(session: Session) -> Lease:
             asking = rows.in_shared_time(session, owner)
             before = rows.require_sound(rows.lock_run(session, run), "runs", run)
             rows.refuse_held(before, asking, lease_s=lease_s)
             if seen_epoch is not None and before["epoch"] != seen_epoch:
                 raise RunHeld(f"Run {run} was claimed or cancelled by another process a moment ago.")
-            told = rows.json_column(asking.to_json())
+            owner_json = rows.json_column(asking.to_json())
             counts = rows.takeover_columns(session, before)
-            (row,) = session.all("claim_run", run=run, owner=told, now=self._now(), **counts)
-            return Claim(run=run, epoch=row["epoch"])
+            (row,) = session.all("claim_run", run=run, owner=owner_json, now=self._now(), **counts)
+            return Lease(run=run, epoch=row["epoch"])
 
         return await self._writes.write(work)
 
-    async def heartbeat(self, claim: Claim, owner: Owner, *, active_s: float) -> None:
+    async def heartbeat(self, lease: Lease, owner: Owner, *, active_s: float) -> None:
         """Renew the lease of a running run with the owner's fresh times, and add `active_s` to its active seconds."""
 
         def work(session: Session) -> None:
             fresh = rows.json_column(rows.in_shared_time(session, owner).to_json())
-            session.run("renew_lease", run=claim.run, owner=fresh, active_s=active_s, now=self._now())
+            session.run("renew_lease", run=lease.run, owner=fresh, active_s=active_s, now=self._now())
 
-        await self._write_as(claim, work)
+        await self._write_as(lease, work)
 
     async def finish(
         self,
-        claim: Claim,
+        lease: Lease,
         status: RunStatus,
         *,
         event: NewEvent,
@@ -216,14 +216,14 @@ class Store:
         pending: JsonObject | None = None,
     ) -> list[RunEvent]:
         """Give the run its status and last active seconds, tell it, release the lease; return the event if new."""
-        given = {"result": result, "error": error, "pending": pending}
-        columns = {name: rows.optional_json_column(data) for name, data in given.items()}
+        values = {"result": result, "error": error, "pending": pending}
+        columns = {name: rows.optional_json_column(data) for name, data in values.items()}
 
         def work(session: Session) -> list[RunEvent]:
-            session.run("finish_run", run=claim.run, status=status, active_s=active_s, now=self._now(), **columns)
-            return rows.append_events(session, claim.run, [event])
+            session.run("finish_run", run=lease.run, status=status, active_s=active_s, now=self._now(), **columns)
+            return rows.append_events(session, lease.run, [event])
 
-        return await self._write_as(claim, work, even_if_cancelled=True)
+        return await self._write_as(lease, work, even_if_cancelled=True)
 
     async def request_cancel(self, run: str, claimant: Owner, *, lease_s: float, event: NewEvent) -> RunRow:
         """Cancel a run nobody holds at once and keep the event that tells it, or ask its owner to stop.
@@ -236,25 +236,25 @@ class Store:
             if row.status in ("done", "cancelled"):
                 return row
             asking = rows.in_shared_time(session, claimant)
-            is_held = holds_lease(row.owner, asking, lease_s=lease_s)
-            session.run("ask_to_stop" if is_held else "cancel_run", run=run, now=self._now())
-            if not is_held:
+            is_leased = holds_lease(row.owner, asking, lease_s=lease_s)
+            session.run("ask_to_stop" if is_leased else "cancel_run", run=run, now=self._now())
+            if not is_leased:
                 rows.append_events(session, run, [event])
             return rows.get_run(session, run)
 
         return await self._writes.write(work)
 
-    async def raise_attempt(self, claim: Claim) -> int:
+    async def raise_attempt(self, lease: Lease) -> int:
         """Count a retry of the whole run, supersede its failed and refused calls, and return the new attempt."""
 
         def work(session: Session) -> int:
-            session.run("supersede_failures", run=claim.run)
-            (row,) = session.all("raise_attempt", run=claim.run, now=self._now())
+            session.run("supersede_failures", run=lease.run)
+            (row,) = session.all("raise_attempt", run=lease.run, now=self._now())
             return int(row["attempt"])
 
-        return await self._write_as(claim, work)
+        return await self._write_as(lease, work)
 
-    async def while_owner(self, claim: Claim, action: Callable[[], None]) -> None:
+    async def while_owner(self, lease: Lease, action: Callable[[], None]) -> None:
         """Do something short outside the store (a rename) that must not happen once another process owns the run."""
         is_done = False
 
@@ -265,7 +265,7 @@ class Store:
                 action()
                 is_done = True
 
-        await self._write_as(claim, work, in_own_transaction=True)
+        await self._write_as(lease, work, in_own_transaction=True)
 
     # Answers of the user
 
@@ -285,26 +285,26 @@ class Store:
         found = await self._all("find_call", run=run, key=key)
         return rows.read_call(found[0]) if found else None
 
-    async def record_call(self, claim: Claim, row: JournalRow) -> None:
+    async def record_call(self, lease: Lease, row: JournalRow) -> None:
         """Insert a row, or replace the one with the same key, which keeps its place in the order."""
         columns = rows.call_columns(row)
         await self._write_as(
-            claim,
-            lambda session: session.run("record_call", run=claim.run, **columns),
+            lease,
+            lambda session: session.run("record_call", run=lease.run, **columns),
             even_if_cancelled=row.state != "started",
         )
 
-    async def supersede_calls(self, claim: Claim, keys: Sequence[str]) -> None:
+    async def supersede_calls(self, lease: Lease, keys: Sequence[str]) -> None:
         """Mark failed rows as tried again, so that the next call takes the next attempt."""
         await self._write_as(
-            claim, lambda session: [session.run("supersede_call", run=claim.run, key=key) for key in keys]
+            lease, lambda session: [session.run("supersede_call", run=lease.run, key=key) for key in keys]
         )
 
     # Events
 
-    async def append_events(self, claim: Claim, events: Sequence[NewEvent]) -> list[RunEvent]:
+    async def append_events(self, lease: Lease, events: Sequence[NewEvent]) -> list[RunEvent]:
         """Number and keep the events whose key is new; return those."""
-        return await self._write_as(claim, lambda session: rows.append_events(session, claim.run, events))
+        return await self._write_as(lease, lambda session: rows.append_events(session, lease.run, events))
 
     async def last_seq(self, run: str) -> int:
         """Return the sequence number of a run's newest event, 0 where it has none."""
@@ -313,16 +313,16 @@ class Store:
 
     # What was read
 
-    async def put_blob(self, claim: Claim, raw: bytes) -> str:
+    async def put_blob(self, lease: Lease, raw: bytes) -> str:
         """Keep bytes for a run under their SHA-256, compressed; an answer that was paid for is kept after a cancel."""
         packed = await asyncio.to_thread(rows.pack, raw)
 
         def work(session: Session, columns: dict[str, Column]) -> int:
             added = session.run("add_blob", **columns)
-            session.run("keep_blob", run=claim.run, blob=packed.id)
+            session.run("keep_blob", run=lease.run, blob=packed.id)
             return added
 
-        await self._write_content(claim, packed, work, even_if_cancelled=True)
+        await self._write_content(lease, packed, work, even_if_cancelled=True)
         return packed.id
 
     async def get_blob(self, blob: str) -> bytes:
@@ -332,7 +332,7 @@ class Store:
 
     async def _write_content(
         self,
-        claim: Claim,
+        lease: Lease,
         packed: rows.Packed,
         work: Callable[[Session, dict[str, Column]], int],
         *,
@@ -348,7 +348,7 @@ class Store:
             name = new_name(packed.id)
             await asyncio.to_thread(self._blobs.put, name, packed.packed)
         columns = packed.columns(name)
-        added = await self._write_as(claim, lambda session: work(session, columns), even_if_cancelled=even_if_cancelled)
+        added = await self._write_as(lease, lambda session: work(session, columns), even_if_cancelled=even_if_cancelled)
         if name is not None and not added:
             await self._delete_object(name)
 
@@ -361,7 +361,7 @@ class Store:
         except StopRun as exc:
             _log.warning("%s is not needed any more and could not be deleted: %s", name, exc)
 
-    async def put_document(self, claim: Claim, document: Document, *, address: str) -> None:
+    async def put_document(self, lease: Lease, document: Document, *, address: str) -> None:
         """Keep a document by its id, and that it stood at the address; the run refers to it from now on.
 
         Where the same text was kept before, that document stands.
@@ -375,20 +375,20 @@ class Store:
         def work(session: Session, columns: dict[str, Column]) -> int:
             added = session.run("add_blob", **columns)
             session.run("add_document", id=document.id, snapshot=document.snapshot, text=text.id, about=about)
-            session.run("add_address", run=claim.run, address=address, document=document.id)
-            session.run("keep_blob", run=claim.run, blob=document.snapshot)
-            rows.keep_document(session, claim.run, document.id)
+            session.run("add_address", run=lease.run, address=address, document=document.id)
+            session.run("keep_blob", run=lease.run, blob=document.snapshot)
+            rows.keep_document(session, lease.run, document.id)
             return added
 
-        await self._write_content(claim, text, work)
+        await self._write_content(lease, text, work)
 
     async def get_document(self, document: str) -> Document:
         """Return a document; `StoreCorrupt` if it is missing or damaged."""
-        if known := self._cache.held(document):
+        if known := self._cache.cached(document):
             return known
         return await self._read(lambda session: self._cache.document(session, document))
 
-    async def put_evidence(self, claim: Claim, evidence: Sequence[Evidence]) -> None:
+    async def put_evidence(self, lease: Lease, evidence: Sequence[Evidence]) -> None:
         """Keep passages by content id, with one finding for each section of the run.
 
         Of two findings about one passage for one section the one that sorts first stays, whichever came first.
@@ -398,14 +398,14 @@ class Store:
                 raise ValueError("evidence's id must be the id of its passage")
 
         def work(session: Session) -> None:
-            self._cache.forget_evidence(claim.run, [item.id for item in evidence])
+            self._cache.forget_evidence(lease.run, [item.id for item in evidence])
             for document in {item.document for item in evidence}:
-                rows.keep_document(session, claim.run, document)
+                rows.keep_document(session, lease.run, document)
             for item in evidence:
                 session.run("add_passage", id=item.id, document=item.document, start=item.start, end=item.end)
                 session.run(
                     "add_evidence",
-                    run=claim.run,
+                    run=lease.run,
                     passage=item.id,
                     section=item.section,
                     finding=rows.json_column(item.finding),
@@ -413,7 +413,7 @@ class Store:
                     header=item.header,
                 )
 
-        await self._write_as(claim, work)
+        await self._write_as(lease, work)
 
     async def get_evidence(self, run: str, ids: Sequence[str], *, section: str = "") -> list[Evidence]:
         """Return the run's evidence in the order of the ids, each with its quote cut from its document.

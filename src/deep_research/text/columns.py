@@ -16,7 +16,7 @@ OF_YEARS = re.compile(r"year|season|\bfy|年|季", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Column:
+class TextColumn:
     """A column: its label and its cells, read as numbers and dates."""
 
     label: str
@@ -48,7 +48,7 @@ class Column:
         )
 
     @cached_property
-    def sort(self) -> str:
+    def cell_type(self) -> str:
         """Return what most cells are: "date", "number" or "text"."""
         half = sum(map(bool, self.cells)) / 2
         if sum(map(bool, self.dates)) > half:
@@ -77,8 +77,9 @@ def read_date(text: str, year: str = "") -> str:
     return next((mention.iso for mention in find_dates(text)), "".join(months))
 
 
-def columns_of(labels: Sequence[str], rows: Sequence[Sequence[str]], year: str = ANY_YEAR) -> list[Column]:
+def columns_of(labels: Sequence[str], rows: Sequence[Sequence[str]], year: str = ANY_YEAR) -> list[TextColumn]:
     """Return the columns of a table; months that name no year are of this one."""
     return [
-        Column(label, tuple(row[at] if at < len(row) else "" for row in rows), year) for at, label in enumerate(labels)
+        TextColumn(label, tuple(row[at] if at < len(row) else "" for row in rows), year)
+        for at, label in enumerate(labels)
     ]

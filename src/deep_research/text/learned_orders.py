@@ -26,7 +26,7 @@ _QUOTED = re.compile(r'"[^"\n]{2,}"|“[^”\n]{2,}”|「[^」\n]{2,}」|《[^�
 _OWN_SHARE, _OWN_CHARS = 0.25, 12
 
 
-class Weights(NamedTuple):
+class LearnedWeights(NamedTuple):
     """What each feature adds to a sentence's score, by its hash, and the scores that an order has at least:
     all together, and its words alone.
     """
@@ -53,15 +53,15 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
         begin = end
 
 
-def is_order(sentence: str, weights: Weights) -> bool:
+def is_order(sentence: str, weights: LearnedWeights) -> bool:
     """Say whether a sentence in simplified characters commands an assistant."""
     tokens = tokens_of(sentence)
     words, values = set(tokens), weights.values
     # A look at the single words spares most sentences the rest.
-    if sum([values[place(word)] for word in words]) < weights.gate * sqrt(len(words)):
+    if sum([values[slot_of(word)] for word in words]) < weights.gate * sqrt(len(words)):
         return False
-    held = features(tokens)
-    return sum([values[place(feature)] for feature in held]) > weights.least * sqrt(len(held))
+    found = features(tokens)
+    return sum([values[slot_of(feature)] for feature in found]) > weights.least * sqrt(len(found))
 
 
 def tokens_of(sentence: str) -> list[str]:
@@ -74,21 +74,21 @@ def tokens_of(sentence: str) -> list[str]:
 
 def features(tokens: Sequence[str]) -> set[str]:
     """Return what a sentence is known by."""
-    held = {*tokens, *map(" ".join, pairwise(tokens))}
-    held.update(f"{token[:_STEM]}*" for token in tokens if len(token) >= _STEM)
-    held.update("".join(three) for three in zip(tokens, tokens[1:], tokens[2:], strict=False) if min(three) >= _HAN)
-    return held
+    found = {*tokens, *map(" ".join, pairwise(tokens))}
+    found.update(f"{token[:_STEM]}*" for token in tokens if len(token) >= _STEM)
+    found.update("".join(three) for three in zip(tokens, tokens[1:], tokens[2:], strict=False) if min(three) >= _HAN)
+    return found
 
 
 @lru_cache(maxsize=SIZE)
-def place(feature: str) -> int:
+def slot_of(feature: str) -> int:
     """Return the place of a feature's weight."""
     return crc32(feature.encode()) % SIZE
 
 
 @cache
-def shipped_weights() -> Weights:
+def shipped_weights() -> LearnedWeights:
     """Return the weights of the package; the first line of their file says what they were trained on."""
-    told, _, values = (files(__package__) / "learned_orders.bin").read_bytes().partition(b"\n")
-    held = json.loads(told)
-    return Weights(memoryview(values).cast("b"), held["least"], held["gate"])
+    header, _, values = (files(__package__) / "learned_orders.bin").read_bytes().partition(b"\n")
+    found = json.loads(header)
+    return LearnedWeights(memoryview(values).cast("b"), found["least"], found["gate"])

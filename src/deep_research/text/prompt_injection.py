@@ -89,7 +89,7 @@ _HINTS_ZH = tuple(
     你现在是 人工智能 人工智慧 语言模型 大模型 机器人 能助 慧助 的回答 的回复 的回覆 的答复 的答覆 的输出 的响应 的摘要
     诉用户 知用户 须在 答时 码回 语回 文回 号回 4回""".split()
 )
-_REACH = 250
+_MAX_DISTANCE = 250
 _HAN = re.compile("[\u4e00-\u9fff]")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff\u202a-\u202e]")
 
@@ -108,19 +108,19 @@ class Grammar(NamedTuple):
 
 def make_grammar(words: Mapping[str, str]) -> Grammar:
     """Return how injections are recognised with these lists of words."""
-    lists = {name: f"(?:{'|'.join(held.split()) or '(?!)'})" for name, held in words.items()}
-    answer = rf"your (?:\w+ )?{lists['answer']}(?:s|'s)?\b"
+    lists = {name: f"(?:{'|'.join(text.split()) or '(?!)'})" for name, text in words.items()}
+    answer_words = rf"your (?:\w+ )?{lists['answer']}(?:s|'s)?\b"
     command = (
-        rf"{_SOFTENER}{{0,3}}(?:in {answer},? {_SOFTENER}{{0,2}})?"
-        rf"(?:(?!{lists['opening']}\b)(?P<verb>[a-z]+)\b|{answer} (?:must|should|needs? to|ha(?:s|ve) to)\b)"
+        rf"{_SOFTENER}{{0,3}}(?:in {answer_words},? {_SOFTENER}{{0,2}})?"
+        rf"(?:(?!{lists['opening']}\b)(?P<verb>[a-z]+)\b|{answer_words} (?:must|should|needs? to|ha(?:s|ve) to)\b)"
     )
     strong = (
         rf"\b{lists['part']}\b|\bevery \w+ word\b|\"[^\"\n]{{8,}}\"",
         r"\b(?:begin|start|end)\b.{0,40}\bwith (?:[\"“']|the (?:word|phrase|sentence)\b)",
         rf"\b(?:include|add) .{{0,9}}\ban? (?:[\w-]+ ){{0,2}}{lists['piece']}\b",
-        rf"\b{lists['audience']} (?:\w+ )?to\b|\bin {answer}, \w+ (?:the |all |that )?{lists['audience']}\b",
+        rf"\b{lists['audience']} (?:\w+ )?to\b|\bin {answer_words}, \w+ (?:the |all |that )?{lists['audience']}\b",
         # What the answer is to assert, or to link to.
-        rf"\b(?:mention|say|state|claim|add|note|fact),?(?: in {answer},?)? that\b",
+        rf"\b(?:mention|say|state|claim|add|note|fact),?(?: in {answer_words},?)? that\b",
         r"\bwww\.|https?:|\w\.(?:com|net|org)\b",
     )
     return Grammar(
@@ -132,7 +132,7 @@ def make_grammar(words: Mapping[str, str]) -> Grammar:
         ),
         certain=_pattern(*_about_instructions(lists), *_about_model(lists), *_MARKS),
         weak=_pattern(*_weak(lists)),
-        mention=_pattern(rf"\b{answer}"),
+        mention=_pattern(rf"\b{answer_words}"),
         command=_pattern(command),
         ordinary=_pattern(rf"^{lists['ordinary']}\b|\b{lists['place']}\b"),
         strong=_pattern(*strong),
@@ -204,15 +204,15 @@ def _weak(lists: Mapping[str, str]) -> Iterator[str]:
     yield r"\byour (?:new|only|sole|real) (?:task|goal|role|instructions?)(?: now)? (?:is|are)\b"
     yield r"\b(?:do not|don't|never|without) (?:tell|inform)(?:ing)? the user\b(?! (?:that|what|how|if|when|which|to))"
     yield "不要告[诉知]用户"
-    ordinary, answer = lists["ordinary zh"], lists["answer zh"]
-    begin, mention = "(?:^|[。！？；，\\s]|请|必须|务必|要)", f"[你您]的{answer}"
+    ordinary, answer_words = lists["ordinary zh"], lists["answer zh"]
+    begin, mention = "(?:^|[。！？；，\\s]|请|必须|务必|要)", f"[你您]的{answer_words}"
     softener = "(?:请|务必|必须|都|要|一定|应当?|需要?|还|再|始终|，)"
     yield rf"在?{mention}(?:[中里内]|的?(?:末尾|结尾|开头|最后)){softener}*+(?!{ordinary})[\u4e00-\u9fff]{{2}}"
-    yield rf"[你您](?:必须|务必|只能|要|需要?)在?{answer}(?:[中里时]|的?(?:末尾|结尾|开头|最后))(?!{ordinary})"
-    yield rf"{begin}{answer}时(?:必须|务必|只能)(?!{ordinary})"
+    yield rf"[你您](?:必须|务必|只能|要|需要?)在?{answer_words}(?:[中里时]|的?(?:末尾|结尾|开头|最后))(?!{ordinary})"
+    yield rf"{begin}{answer_words}时(?:必须|务必|只能)(?!{ordinary})"
     yield rf"{begin}[将把]{mention}(?:都|全部|内容|直接)*+(?!{ordinary})"
     yield rf"(?:^|[。！？；]|请|必须|务必)(?!{ordinary}|.?[请在把将])[\u4e00-\u9fff]{{2}}{mention}"
-    yield rf"{begin}使?用[^，。！？\n]{{0,8}}?(?:[码语文号]|\d\d){answer}(?![下以上问])"
+    yield rf"{begin}使?用[^，。！？\n]{{0,8}}?(?:[码语文号]|\d\d){answer_words}(?![下以上问])"
 
 
 _GRAMMAR = make_grammar(WORDS)
@@ -278,11 +278,11 @@ def _injections(text: str, lowered: str, grammar: Grammar) -> Iterator[_Injectio
 
 def _about_answer(text: str, mention: re.Match[str], first: int, grammar: Grammar) -> _Injection | None:
     """Return the command about the answer in a sentence, if it holds one that people do not give each other."""
-    earliest = max(first, mention.start() - _REACH)
+    earliest = max(first, mention.start() - _MAX_DISTANCE)
     before = list(_SENTENCE_END.finditer(text, earliest, mention.start()))
     if earliest and not before:
         return None
-    limit = min(len(text), mention.end() + _REACH)
+    limit = min(len(text), mention.end() + _MAX_DISTANCE)
     after = _SENTENCE_END.search(text, mention.end(), limit)
     start, until = before[-1].end() if before else 0, after.end() if after else limit
     start += len(text[start:until]) - len(text[start:until].lstrip(_LEADING))
@@ -308,8 +308,8 @@ def _stretches(lowered: str, grammar: Grammar) -> list[tuple[int, int]]:
     found += [match.start() for hint in grammar.hints for match in hint.finditer(lowered)]
     joined: list[tuple[int, int]] = []
     for at in sorted(found):
-        if joined and at - _REACH <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], at + _REACH)
+        if joined and at - _MAX_DISTANCE <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], at + _MAX_DISTANCE)
         else:
-            joined.append((max(0, at - _REACH), at + _REACH))
+            joined.append((max(0, at - _MAX_DISTANCE), at + _MAX_DISTANCE))
     return joined

@@ -29,7 +29,7 @@ class TableRow(NamedTuple):
     cells: tuple[str, ...]
 
 
-class Table(NamedTuple):
+class TextTable(NamedTuple):
     """Rows that stand together; the header is None where no row names the columns."""
 
     start: int
@@ -38,7 +38,7 @@ class Table(NamedTuple):
     rows: tuple[TableRow, ...]
 
 
-def find_tables(text: str) -> tuple[Table, ...]:
+def find_tables(text: str) -> tuple[TextTable, ...]:
     """Return the tables of a text in order."""
     return tuple(table for run in _runs(text) if (table := _table(run)) is not None)
 
@@ -68,7 +68,7 @@ def _runs(text: str) -> Iterator[list[TableRow]]:
         yield run
 
 
-def _table(run: Sequence[TableRow]) -> Table | None:
+def _table(run: Sequence[TableRow]) -> TextTable | None:
     are_rows = [not _RULE.fullmatch("|" + "|".join(row.cells) + "|") for row in run]
     rows = tuple(compress(run, are_rows))
     if not rows:
@@ -76,10 +76,10 @@ def _table(run: Sequence[TableRow]) -> Table | None:
     # What stands alone above the columns is the table's title.
     titles = next((at for at, row in enumerate(rows) if any(row.cells[1:])), 0)
     if titles and _names_columns(rows[titles:]):
-        return Table(run[0].start, run[-1].end, rows[titles], rows[titles + 1 :])
+        return TextTable(run[0].start, run[-1].end, rows[titles], rows[titles + 1 :])
     has_header = are_rows[:2] == [True, False] or (all(are_rows) and _names_columns(rows))
     header, rows = (rows[0], rows[1:]) if has_header else (None, rows)
-    return Table(run[0].start, run[-1].end, header, rows)
+    return TextTable(run[0].start, run[-1].end, header, rows)
 
 
 def _names_columns(rows: Sequence[TableRow]) -> bool:

@@ -17,7 +17,7 @@ _TELLING = 2
 _ALTERNATIVES = re.compile(r"\s*[|｜;；]\s*|\s+or\s+")
 
 
-class Stretch(NamedTuple):
+class SourceStretch(NamedTuple):
     """A sentence of a stored text that has to do with what is said to be absent.
 
     `is_it` if it holds all the words looked for and a figure or a date.
@@ -30,7 +30,7 @@ class Stretch(NamedTuple):
     is_it: bool
 
 
-def stretches_about(basis: str, text: str, documents: Mapping[str, str]) -> list[Stretch]:
+def stretches_about(basis: str, text: str, documents: Mapping[str, str]) -> list[SourceStretch]:
     """Return the sentences of the documents that hold most of the words looked for, the best first.
 
     `basis` are the words that a source would use; where there are none, those of the sentence itself are looked for.
@@ -41,13 +41,13 @@ def stretches_about(basis: str, text: str, documents: Mapping[str, str]) -> list
     return sorted(found, key=lambda each: (-each.share, each.document, each.start))[:_SHOWN]
 
 
-def _in_document(document: str, text: str, wanted: Iterable[frozenset[str]]) -> Iterable[Stretch]:
+def _in_document(document: str, text: str, wanted: Iterable[frozenset[str]]) -> Iterable[SourceStretch]:
     known = frozenset(content_terms(text))
     near = [terms for terms in wanted if len(terms & known) >= _MIN_SHARE * len(terms)]
     for start, end in split_sentences(text) if near else ():
-        held = frozenset(content_terms(text[start:end]))
-        share = max(len(terms & held) / len(terms) for terms in near)
+        terms_here = frozenset(content_terms(text[start:end]))
+        share = max(len(terms & terms_here) / len(terms) for terms in near)
         if share >= _MIN_SHARE:
             is_counted = bool(figures_of(text[start:end]) or dates_of(text[start:end]))
-            is_it = is_counted and any(len(terms) >= _TELLING and terms <= held for terms in near)
-            yield Stretch(document, start, end, share, is_it)
+            is_it = is_counted and any(len(terms) >= _TELLING and terms <= terms_here for terms in near)
+            yield SourceStretch(document, start, end, share, is_it)

@@ -19,10 +19,10 @@ from deep_research.text.number_words import (
 from deep_research.text.quantities import Quantity, Values, chinese_number, digits_in, in_base_unit
 from deep_research.verify.clauses import CLAUSE_END, letters_of
 from deep_research.verify.nearest import Near
-from deep_research.verify.particulars import HEDGE, figures_of, split_figures, without_idle_space
+from deep_research.verify.particulars import HEDGE, figures_of, split_figures, without_extra_space
 
 # "A third" is 33 %, and 35 % to most writers; "hundreds" are at most some thousand.
-_SHARE_POINTS, _SHARE_PART, _ORDER_REACH = 2.0, 0.06, 20
+_SHARE_POINTS, _SHARE_PART, _ORDER_FACTOR = 2.0, 0.06, 20
 _COUNTED_CHARS = 40
 # "Two-dimensional" may stand for "2D", and "Palisade 5" for version 5: they name a thing and count nothing.
 _NAMING_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?=-?[A-Za-z])|(?<=[A-Za-z] )\d{1,3}(?= [a-z])")
@@ -51,13 +51,13 @@ def amounts_of(text: str) -> tuple[Quantity, ...]:
     """Return the quantities of a text, in digits and in words."""
     found = list(chain(*split_figures(text)))
     taken = {offset for each in found for offset in range(each.start, each.end)}
-    for match in _NUMERAL.finditer(to_simplified(without_idle_space(text))):
+    for match in _NUMERAL.finditer(to_simplified(without_extra_space(text))):
         if match.start() not in taken:
             found.append(Quantity(chinese_number(match[0]), NAMING, *match.span(), match[0]))
     return tuple(sorted(found, key=lambda each: each.start))
 
 
-def is_held(amount: Quantity, texts: Iterable[str]) -> bool:
+def has_amount(amount: Quantity, texts: Iterable[str]) -> bool:
     """Return whether one of the texts holds a quantity, in words or in digits, or another that equals it."""
     return any(_is_in(amount, text) for text in texts)
 
@@ -74,14 +74,14 @@ def _is_in(amount: Quantity, text: str) -> bool:
         # It names a version, and counts nothing.
         return True
     # "Fell by 30.4 %" tells "-30.4 %".
-    held = [each._replace(value=abs(each.value)).values for each in (*figures, *split_figures(text)[1])]
-    held += [((share, SHARE),) for share in implied_shares(text)]
-    held += [((1.0, period[1].lower()),) for period in _ONE_PERIOD.finditer(text)]
+    amounts = [each._replace(value=abs(each.value)).values for each in (*figures, *split_figures(text)[1])]
+    amounts += [((share, SHARE),) for share in implied_shares(text)]
+    amounts += [((1.0, period[1].lower()),) for period in _ONE_PERIOD.finditer(text)]
     if unit not in (SHARE, TIMES, ORDER, MOST):
         bare = spelled_numbers(text) | implied_numbers(text) | set(map(float, _NAMING_NUMBER.findall(text)))
-        held += [((number, ""),) for number in bare]
+        amounts += [((number, ""),) for number in bare]
     own = amount._replace(value=abs(amount.value)).values
-    return any(_are_equal(own, other) for other in held)
+    return any(_are_equal(own, other) for other in amounts)
 
 
 def _are_equal(one: Values, other: Values) -> bool:
@@ -93,20 +93,20 @@ def _are_equal(one: Values, other: Values) -> bool:
 
 def _equals(one: tuple[float, str], other: tuple[float, str], points: float) -> bool:
     """Return whether two values are equal; shares may differ by so many points, but by no more than a part of them."""
-    (value, unit), (held, held_unit) = one, other
+    (value, unit), (amounts, other_unit) = one, other
     if unit == MOST:
-        return held_unit in (MOST, SHARE) and value <= held <= 100
+        return other_unit in (MOST, SHARE) and value <= amounts <= 100
     if unit == ORDER:
-        is_near = held_unit not in (SHARE, TIMES, MOST) and value <= held < _ORDER_REACH * value
-        return held == value if held_unit == ORDER else is_near
-    if unit == held_unit == SHARE:
-        return abs(value - held) <= min(points, _SHARE_PART * max(value, held))
-    if {unit, held_unit} & {SHARE, TIMES, ORDER, MOST}:
+        is_near = other_unit not in (SHARE, TIMES, MOST) and value <= amounts < _ORDER_FACTOR * value
+        return amounts == value if other_unit == ORDER else is_near
+    if unit == other_unit == SHARE:
+        return abs(value - amounts) <= min(points, _SHARE_PART * max(value, amounts))
+    if {unit, other_unit} & {SHARE, TIMES, ORDER, MOST}:
         return one == other
     # Pounds without a word for money beside them may still be it.
-    if NAMING in (unit, held_unit) or {unit, held_unit} == {"lb", "GBP"}:
-        return value == held
-    return in_base_unit(*one) == in_base_unit(*other) or (value == held and not (unit and held_unit))
+    if NAMING in (unit, other_unit) or {unit, other_unit} == {"lb", "GBP"}:
+        return value == amounts
+    return in_base_unit(*one) == in_base_unit(*other) or (value == amounts and not (unit and other_unit))
 
 
 def has_value(amount: Quantity, texts: Iterable[str]) -> bool:
@@ -121,23 +121,23 @@ def has_other(text: str, amount: Quantity) -> bool:
 
 def rivals(amount: Quantity, text: str, near: Near) -> bool:
     """Return whether a sentence has another quantity of the unit, or of what is counted, that a text does not tell."""
-    told = {other.in_base_unit[0] for other in amounts_of(text)}
+    stated = {other.in_base_unit[0] for other in amounts_of(text)}
     base, counted = amount.in_base_unit[1].removeprefix(NAMING), _counted(text, amount)
-    held = amounts_of(near.text)
+    amounts = amounts_of(near.text)
     # The numbers of a row may have their unit in the header.
-    is_bare_row = near.is_row and not any(other.unit == amount.unit for other in held)
-    for other in held:
-        held_value, held_base = other.in_base_unit
-        held_base = held_base.removeprefix(NAMING)
-        is_same = held_base == base and (bool(base) or _counted(near.text, other) == counted)
-        if (is_same or (is_bare_row and not held_base)) and held_value not in told:
+    is_bare_row = near.is_row and not any(other.unit == amount.unit for other in amounts)
+    for other in amounts:
+        other_value, other_base = other.in_base_unit
+        other_base = other_base.removeprefix(NAMING)
+        is_same = other_base == base and (bool(base) or _counted(near.text, other) == counted)
+        if (is_same or (is_bare_row and not other_base)) and other_value not in stated:
             return True
     return False
 
 
 def _counted(text: str, amount: Quantity) -> str:
     """Return the first word behind a quantity that says what it counts."""
-    behind = to_simplified(without_idle_space(text)[amount.end :])[:_COUNTED_CHARS]
+    behind = to_simplified(without_extra_space(text)[amount.end :])[:_COUNTED_CHARS]
     if measure := _COUNTER.match(behind):
         return measure[0]
     numbers = {term for worded in split_figures(behind)[1] for term in content_terms(worded.raw)}
@@ -147,21 +147,21 @@ def _counted(text: str, amount: Quantity) -> str:
 def is_rounding(amount: Quantity, texts: Iterable[str]) -> bool:
     """Return whether a text holds a figure that is this one once it is rounded to the digits that are shown."""
     units = (amount.unit, "")
-    held = (each for text in texts for each in figures_of(text) if each.unit in units or not amount.unit)
-    return any(_rounds_to(abs(each.value), amount) for each in held)
+    amounts = (each for text in texts for each in figures_of(text) if each.unit in units or not amount.unit)
+    return any(_rounds_to(abs(each.value), amount) for each in amounts)
 
 
 def _rounds_to(value: float, figure: Quantity) -> bool:
-    told = abs(figure.value)
-    if not told:
+    stated = abs(figure.value)
+    if not stated:
         return False
-    shown = next(iter(digits_in(figure.raw)), f"{told:.0f}").replace(",", "")
-    scale = told / float(shown)
+    shown = next(iter(digits_in(figure.raw)), f"{stated:.0f}").replace(",", "")
+    scale = stated / float(shown)
     whole, _, decimals = shown.partition(".")
     zeros = 0 if decimals else len(whole) - len(whole.rstrip("0"))
     steps = (scale * 10.0**power for power in range(-len(decimals), zeros + 1))
     # What is rounded keeps its order: "100" is not 64 rounded.
-    return any(abs(value - told) <= 0.5001 * step for step in steps if step <= 0.1 * told)
+    return any(abs(value - stated) <= 0.5001 * step for step in steps if step <= 0.1 * stated)
 
 
 def is_computed(figure: Quantity, others: Sequence[Quantity], before: str, near: Sequence[Near]) -> bool:
@@ -195,9 +195,9 @@ def is_computed(figure: Quantity, others: Sequence[Quantity], before: str, near:
 def is_part(amount: Quantity, near: Sequence[Near]) -> bool:
     """Return whether a sentence and its neighbours tell an amount as the share of another: half of 40,000."""
     for each in near:
-        held = amounts_of(each.around)
-        shares = [other.value for other in held if other.unit == SHARE]
-        if any(_rounds_to(other.value * share / 100, amount) for other, share in product(held, shares)):
+        amounts = amounts_of(each.around)
+        shares = [other.value for other in amounts if other.unit == SHARE]
+        if any(_rounds_to(other.value * share / 100, amount) for other, share in product(amounts, shares)):
             return True
     return False
 
@@ -213,21 +213,21 @@ def is_about(amount: Quantity, text: str, near: Sequence[Near]) -> bool:
         shares = [abs(figure.value) for figure in figures if figure.unit == SHARE]
         shares += [100 * form for ratio in ratios for form in (ratio, ratio - 1)]
         value, forms = amount.value, shares if amount.unit == SHARE else ratios
-        if any(abs(held - value) <= _ABOUT * value for held in forms):
+        if any(abs(amounts - value) <= _ABOUT * value for amounts in forms):
             return True
     return False
 
 
 def is_hedged(amount: Quantity, text: str) -> bool:
     """Return whether a text gives an amount only roughly."""
-    before = to_simplified(without_idle_space(text))[: amount.start]
+    before = to_simplified(without_extra_space(text))[: amount.start]
     return bool(_ROUGHLY.search(before[-_HEDGE_CHARS:]))
 
 
 def exchanged_amount(text: str, near: Sequence[str]) -> str:
     """Return an amount that a source gives for what the text gives another for, and the other way round, or ""."""
-    own = _places(text)
-    theirs = [place for told in near for place in _places(told)]
+    own = _amounts_in_context(text)
+    theirs = [amount_here for stated in near for amount_here in _amounts_in_context(stated)]
     for one, other in combinations(own, 2):
         if one.amount == other.amount or one.amount[1] != other.amount[1]:
             continue
@@ -239,7 +239,7 @@ def exchanged_amount(text: str, near: Sequence[str]) -> str:
     return ""
 
 
-class _Place(NamedTuple):
+class _AmountInContext(NamedTuple):
     """An amount and the words before and behind it, up to the next amount or the end of its clause."""
 
     amount: tuple[float, str]
@@ -248,8 +248,8 @@ class _Place(NamedTuple):
     behind: frozenset[str]
 
 
-def _places(text: str) -> list[_Place]:
-    plain = to_simplified(without_idle_space(text))
+def _amounts_in_context(text: str) -> list[_AmountInContext]:
+    plain = to_simplified(without_extra_space(text))
     amounts = amounts_of(text)
     ends = sorted({match.start() for match in CLAUSE_END.finditer(plain)} | {0, len(plain)})
     found = []
@@ -257,7 +257,7 @@ def _places(text: str) -> list[_Place]:
         first = max(edge for edge in (*ends, *(each.end for each in amounts)) if edge <= amount.start)
         last = min(edge for edge in (*ends, *(each.start for each in amounts)) if edge >= amount.end)
         before, behind = (_said(part) for part in (plain[first : amount.start], plain[amount.end : last]))
-        found.append(_Place(amount.in_base_unit, amount.raw, before, behind))
+        found.append(_AmountInContext(amount.in_base_unit, amount.raw, before, behind))
     return found
 
 
@@ -266,13 +266,15 @@ def _said(text: str) -> frozenset[str]:
     return letters_of(terms)
 
 
-def _is_exchanged(own: tuple[_Place, _Place], theirs: tuple[_Place, _Place]) -> bool:
+def _is_exchanged(
+    own: tuple[_AmountInContext, _AmountInContext], theirs: tuple[_AmountInContext, _AmountInContext]
+) -> bool:
     """Return whether what stands on one side of two amounts stands beside the other in a source, on either side."""
-    is_crossed = is_kept = False
+    is_crossed = is_consistent = False
     sides = ([(pair[0].before, pair[1].before), (pair[0].behind, pair[1].behind)] for pair in (own, theirs))
     for (a, b), (c, d) in product(*sides):
         # What stands beside both tells nothing of either.
         one, other, first, second = a - b, b - a, c - d, d - c
-        is_kept |= bool(one & first and other & second)
+        is_consistent |= bool(one & first and other & second)
         is_crossed |= bool(one & second and other & first) and not (one & first or other & second)
-    return is_crossed and not is_kept
+    return is_crossed and not is_consistent

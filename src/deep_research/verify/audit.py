@@ -16,12 +16,12 @@ from deep_research.value import Value
 from deep_research.verify.absence import stretches_about
 from deep_research.verify.cited_markdown import CitedReport, Statement, read_cited
 from deep_research.verify.clauses import terms_of
-from deep_research.verify.nearest import MIN_TERMS, NEAR, NOTHING_NEAR, RELATED, SAME, Near, Source, nearest
-from deep_research.verify.objection import Claim, ObjectionKind, amount_against, objection_against
+from deep_research.verify.nearest import MIN_TERMS, NEAR, NOTHING_NEAR, RELATED, SAME, CheckedSource, Near, nearest
+from deep_research.verify.objection import ClaimToCheck, ObjectionKind, amount_against, objection_against
 from deep_research.verify.particulars import dates_of, figures_of, split_figures
 from deep_research.verify.quote import find_quote, find_span, tokens_of
 
-__all__ = ["Audit", "Checked", "Source", "audit_report"]
+__all__ = ["Audit", "CheckedSource", "CheckedStatement", "audit_report"]
 
 VerdictWord = Literal["word_for_word", "agrees", "undecided", "fault"]
 FaultKind = Literal[
@@ -43,7 +43,7 @@ _ABSENT = re.compile(
 )
 
 
-class Checked(Value):
+class CheckedStatement(Value):
     """What the check of one statement, or of one reference, showed; a fault names its kind and what is wrong."""
 
     line: int
@@ -58,15 +58,15 @@ class Checked(Value):
 class Audit(Value):
     """Everything that was checked, in the order of the report."""
 
-    checked: tuple[Checked, ...]
+    checked: tuple[CheckedStatement, ...]
 
     @property
-    def faults(self) -> list[Checked]:
+    def faults(self) -> list[CheckedStatement]:
         """Return what is wrong."""
         return [each for each in self.checked if each.verdict == "fault"]
 
 
-def audit_report(text: str, sources: Sequence[Source]) -> Audit:
+def audit_report(text: str, sources: Sequence[CheckedSource]) -> Audit:
     """Check a Markdown report with numbered references against its sources."""
     report = read_cited(text)
     listed, remarks = _listed(report, sources)
@@ -74,10 +74,12 @@ def audit_report(text: str, sources: Sequence[Source]) -> Audit:
     return Audit(checked=tuple(sorted((*remarks, *checked), key=lambda each: each.line)))
 
 
-def _listed(report: CitedReport, sources: Sequence[Source]) -> tuple[dict[int, Source | None], list[Checked]]:
+def _listed(
+    report: CitedReport, sources: Sequence[CheckedSource]
+) -> tuple[dict[int, CheckedSource | None], list[CheckedStatement]]:
     """Return which source each number stands for, and what is wrong with the references."""
     used = {number for statement in report.statements for number in statement.numbers}
-    listed: dict[int, Source | None] = {}
+    listed: dict[int, CheckedSource | None] = {}
     remarks = []
     for entry in report.entries:
         by_address, by_title = _matches(entry.text, sources)
@@ -93,13 +95,13 @@ def _listed(report: CitedReport, sources: Sequence[Source]) -> tuple[dict[int, S
             if entry.is_cited and entry.number not in used:
                 faults["never_cited"] = str(entry.number)
         remarks += [
-            Checked(line=entry.line, text=entry.text, verdict="fault", fault=kind, detail=detail)
+            CheckedStatement(line=entry.line, text=entry.text, verdict="fault", fault=kind, detail=detail)
             for kind, detail in faults.items()
         ]
     return listed, remarks
 
 
-def _matches(entry: str, sources: Sequence[Source]) -> tuple[Source | None, Source | None]:
+def _matches(entry: str, sources: Sequence[CheckedSource]) -> tuple[CheckedSource | None, CheckedSource | None]:
     """Return the source whose address stands in a reference, and the one whose title does."""
     shown, plain = _folded(entry), fold_typography(entry).text.casefold()
     names = ((source, (source.address.rstrip("/"), PurePosixPath(source.address).name)) for source in sources)
@@ -123,24 +125,26 @@ def _folded(text: str) -> str:
     return "".join(to_simplified(fold_typography(text).text).casefold().split())
 
 
-def _check(statement: Statement, listed: Mapping[int, Source | None], sources: Sequence[Source]) -> Checked:
-    result = Checked(line=statement.line, text=statement.text, verdict="undecided")
+def _check(
+    statement: Statement, listed: Mapping[int, CheckedSource | None], sources: Sequence[CheckedSource]
+) -> CheckedStatement:
+    result = CheckedStatement(line=statement.line, text=statement.text, verdict="undecided")
 
-    def found(verdict: VerdictWord, near: Near) -> Checked:
+    def found(verdict: VerdictWord, near: Near) -> CheckedStatement:
         return result.replace(verdict=verdict, source=near.source.address, passage=near.text)
 
-    def fault(kind: FaultKind, detail: str = "", near: Near = NOTHING_NEAR) -> Checked:
+    def fault(kind: FaultKind, detail: str = "", near: Near = NOTHING_NEAR) -> CheckedStatement:
         return found("fault", near).replace(fault=kind, detail=detail)
 
     unlisted = [number for number in statement.numbers if number not in listed]
     if unlisted:
         return fault("no_entry", "".join(f"[{number}]" for number in unlisted))
     if absent := _absence(statement.text):
-        held = _false_absence(absent, sources)
-        return fault("absence", "", held) if held else result
+        found_text = _false_absence(absent, sources)
+        return fault("absence", "", found_text) if found_text else result
     if not statement.numbers:
-        claimed = _uncited(statement, sources)
-        return fault("uncited", "", claimed) if claimed else result
+        uncited = _uncited(statement, sources)
+        return fault("uncited", "", uncited) if uncited else result
     cited = [source for number in statement.numbers if (source := listed[number])]
     others = [source for source in sources if source not in cited]
     if not cited:
@@ -167,11 +171,11 @@ def _check(statement: Statement, listed: Mapping[int, Source | None], sources: S
     return found("agrees" if figures_of(statement.text) or dates_of(statement.text) else "undecided", best)
 
 
-def _claim(statement: Statement) -> Claim:
-    return Claim(statement.text, before=statement.before, is_row=statement.is_row)
+def _claim(statement: Statement) -> ClaimToCheck:
+    return ClaimToCheck(statement.text, before=statement.before, is_row=statement.is_row)
 
 
-def _quoted(statement: Statement, sources: Sequence[Source]) -> Near | None:
+def _quoted(statement: Statement, sources: Sequence[CheckedSource]) -> Near | None:
     """Return where a source holds a statement word for word."""
     for source in sources:
         if match := find_quote(statement.text, source.text):
@@ -180,7 +184,7 @@ def _quoted(statement: Statement, sources: Sequence[Source]) -> Near | None:
     return None
 
 
-def _elsewhere(statement: Statement, others: Sequence[Source], here: Near, *, is_refused: bool) -> Near | None:
+def _elsewhere(statement: Statement, others: Sequence[CheckedSource], here: Near, *, is_refused: bool) -> Near | None:
     """Return where another source says what the cited one does not."""
     if quoted := _quoted(statement, others):
         return quoted
@@ -196,7 +200,9 @@ def _elsewhere(statement: Statement, others: Sequence[Source], here: Near, *, is
     return max(found, key=lambda each: each.share, default=None)
 
 
-def _quotations(text: str, cited: Sequence[Source], others: Sequence[Source]) -> tuple[FaultKind, str, Near] | None:
+def _quotations(
+    text: str, cited: Sequence[CheckedSource], others: Sequence[CheckedSource]
+) -> tuple[FaultKind, str, Near] | None:
     """Return what is wrong with the words that a statement puts in quotation marks."""
     for match in _QUOTED.finditer(text):
         quoted = next(filter(None, match.groups())).strip()
@@ -208,11 +214,11 @@ def _quotations(text: str, cited: Sequence[Source], others: Sequence[Source]) ->
             continue
         for source in others:
             if span := find_span(quoted, source.text):
-                held = source.text[slice(*span)]
-                return "source", source.address, Near(source, held, held)
+                found_text = source.text[slice(*span)]
+                return "source", source.address, Near(source, found_text, found_text)
         near = nearest(quoted, cited)
-        held_words = [token.text for each in near[:1] for token in tokens_of(each.text)]
-        blocks = SequenceMatcher(None, words, held_words, autojunk=False).get_matching_blocks()
+        source_words = [token.text for each in near[:1] for token in tokens_of(each.text)]
+        blocks = SequenceMatcher(None, words, source_words, autojunk=False).get_matching_blocks()
         is_altered = sum(block.size for block in blocks) >= NEAR * len(words)
         return ("altered_quote", quoted, near[0]) if is_altered else ("quote", quoted, NOTHING_NEAR)
     return None
@@ -225,7 +231,7 @@ def _absence(text: str) -> str:
     return f"{plain[: match.start()]} {plain[match.end() :]}".strip(" .。") if match else ""
 
 
-def _false_absence(absent: str, sources: Sequence[Source]) -> Near | None:
+def _false_absence(absent: str, sources: Sequence[CheckedSource]) -> Near | None:
     texts = {source.address: to_simplified(source.text) for source in sources}
     for stretch in stretches_about(absent, absent, texts):
         # A particle parts words that stand together elsewhere.
@@ -237,7 +243,7 @@ def _false_absence(absent: str, sources: Sequence[Source]) -> Near | None:
     return None
 
 
-def _uncited(statement: Statement, sources: Sequence[Source]) -> Near | None:
+def _uncited(statement: Statement, sources: Sequence[CheckedSource]) -> Near | None:
     """Return where a statement without a marker may come from, if it claims something."""
     is_open = _OPEN.search(to_simplified(statement.text))
     near = [] if is_open else nearest(statement.text, sources)

@@ -50,32 +50,32 @@ def objection_to(basis: str, text: str, *, quotes: Iterable[str], asked: str = "
     forms = [computed, 100 * computed] if is_share else [computed]
     if not any(_is_rounded(form, shown[-1], right) for form in forms):
         return f"result: {left} = {computed:g}"
-    held = set().union(*map(_values, (*quotes, asked)))
+    values = set().union(*map(_values, (*quotes, asked)))
     operands = {float(number) for number in _NUMBER.findall(left)}
-    for operand in sorted(operands - held - _CONSTANTS):
-        if not _is_form_of(operand, held):
+    for operand in sorted(operands - values - _CONSTANTS):
+        if not _is_form_of(operand, values):
             return f"operand: {operand:g}"
     in_digits, in_words = split_figures(text)
-    told = _bare(text) | {worded.value for worded in in_words}
-    is_told = any(_is_told(computed, value, f"{value:g}") for value in told)
-    if not is_told and not any(_tells([computed], figure) for figure in figures_of(text)):
+    stated = _bare(text) | {worded.value for worded in in_words}
+    is_stated = any(_is_same_value(computed, value, f"{value:g}") for value in stated)
+    if not is_stated and not any(_tells([computed], figure) for figure in figures_of(text)):
         return f"untold: {shown[-1]:g}"
-    # A quotient is told for one of something: "per 1 km", "每1个百分点".
-    given = held | operands | ({1.0} if "/" in left else set())
+    # A quotient is stated for one of something: "per 1 km", "每1个百分点".
+    known = values | operands | ({1.0} if "/" in left else set())
     for figure in in_digits:
-        if not _tells(results, figure) and not ({figure.value, *_bare(figure.raw)} & given):
+        if not _tells(results, figure) and not ({figure.value, *_bare(figure.raw)} & known):
             return f"number: {figure.raw}"
     return ""
 
 
-def _is_form_of(operand: float, held: Collection[float]) -> bool:
+def _is_form_of(operand: float, values: Collection[float]) -> bool:
     """Return whether an operand is a figure of the passages in another form: scaled, a share, or a growth factor.
 
     12 % may be computed with as 0.12, 1.12 or 0.88.
     """
     forms = [operand * scale for scale in _SCALES] if operand != int(operand) else []
     forms += [100 * operand, 100 * (operand - 1), 100 * (1 - operand)] if operand < _MAX_FACTOR else []
-    return any(abs(form - value) <= 1e-6 * abs(value) for form in forms for value in held if value)
+    return any(abs(form - value) <= 1e-6 * abs(value) for form in forms for value in values if value)
 
 
 def _plain(side: str) -> str:
@@ -117,16 +117,18 @@ def _is_rounded(computed: float, shown: float, raw: str) -> bool:
 
 
 def _tells(results: Sequence[float], figure: Quantity) -> bool:
-    """Return whether a figure is one of these results: 1.24 may also be told as 124 % or as 24 % more."""
+    """Return whether a figure is one of these results: 1.24 may also be written as 124 % or as 24 % more."""
     forms = list(results)
     if figure.unit == "%":
         ratios = [result for result in results if abs(result) < _MAX_FACTOR]
         forms += [form for ratio in ratios for form in (100 * ratio, 100 * (ratio - 1))]
-    return any(_is_told(form, value, figure.raw) for form in forms for value in {figure.value, *_bare(figure.raw)})
+    return any(
+        _is_same_value(form, value, figure.raw) for form in forms for value in {figure.value, *_bare(figure.raw)}
+    )
 
 
-def _is_told(computed: float, shown: float, raw: str) -> bool:
-    """Return whether a sentence gives the computed value, rounded: 2348 may be told as 2,300."""
+def _is_same_value(computed: float, shown: float, raw: str) -> bool:
+    """Return whether a sentence gives the computed value, rounded: 2348 may be written as 2,300."""
     return _is_rounded(computed, shown, raw) or float(f"{abs(computed):.1e}") == abs(shown)
 
 

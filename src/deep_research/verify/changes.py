@@ -16,7 +16,7 @@ from deep_research.report.edition import CitedPassage, Edition
 from deep_research.report.figure import Figure
 from deep_research.report.paragraph import Sentence
 from deep_research.value import Value
-from deep_research.verify.quote import Token, sentences_in, tokens_of, words_of
+from deep_research.verify.quote import QuoteToken, sentences_in, tokens_of, words_of
 
 # `unchecked` is what nobody could look up now.
 ChangeKind = Literal["still", "changed", "gone", "new", "unchecked"]
@@ -118,7 +118,7 @@ class Units:
     text: str
 
     @cached_property
-    def tokens(self) -> list[Token]:
+    def tokens(self) -> list[QuoteToken]:
         return tokens_of(self.text)
 
     @cached_property
@@ -224,8 +224,8 @@ class Comparison:
         return (*map(self._edit, self.gone), *come)
 
     def _edit(self, number: int) -> Edit:
-        place = self.replaced.get(number)
-        return Edit(before=self.old.shown(number), after="" if place is None else self.new.shown(place))
+        index = self.replaced.get(number)
+        return Edit(before=self.old.shown(number), after="" if index is None else self.new.shown(index))
 
     def edits_of(self, passage: CitedPassage, start: int, end: int) -> tuple[list[Edit], bool]:
         """Return what changed in a stretch of the old text, with the header row above it, and whether all is gone."""
@@ -304,14 +304,16 @@ class _Update:
         taken: set[str] = set()
         for source in self.old.citations.sources:
             now = self.now.get(source.address, NewText())
-            if now.is_gone and (heir := self._heir(source, [one for one in added if one.address not in taken])):
-                taken.add(heir.address)
-                found[source.document] = heir.address, NewText(self.new_texts[heir.document])
+            if now.is_gone and (
+                successor := self._successor(source, [one for one in added if one.address not in taken])
+            ):
+                taken.add(successor.address)
+                found[source.document] = successor.address, NewText(self.new_texts[successor.document])
             else:
                 found[source.document] = source.address, now
         return found
 
-    def _heir(self, source: Source, added: Sequence[Source]) -> Source | None:
+    def _successor(self, source: Source, added: Sequence[Source]) -> Source | None:
         old = self.units(self.old_texts[source.document])
         best, most = None, _RENAMED_SHARE
         for one in added:
@@ -331,15 +333,15 @@ class _Update:
         }
 
     def claims(self) -> list[Claim]:
-        found = [self._looked_up(section, sentence) for section, sentence in claims_of(self.old)]
-        told = {edit.after for claim in found for edit in claim.edits if edit.after}
-        return [*found, *self._new(told)]
+        found = [self._rechecked(section, sentence) for section, sentence in claims_of(self.old)]
+        new_texts = {edit.after for claim in found for edit in claim.edits if edit.after}
+        return [*found, *self._new(new_texts)]
 
-    def _looked_up(self, section: str, sentence: Sentence) -> Claim:
+    def _rechecked(self, section: str, sentence: Sentence) -> Claim:
         edits: list[Edit] = []
         lost: dict[str, str] = {}
         unread: dict[str, str] = {}
-        is_held, addresses = False, []
+        is_stated, addresses = False, []
         passages = [self.old.passage[id_] for id_ in sentence.evidence]
         # A header row is looked at with the row that names it, and says nothing alone.
         headers = {passage.header for passage in passages}
@@ -356,13 +358,13 @@ class _Update:
                 edits += [Edit(before=edit.before) for edit in changed]
             else:
                 edits += changed
-                is_held = True
+                is_stated = True
         kind: ChangeKind = "still"
-        if any(edit.after for edit in edits) or (is_held and edits):
+        if any(edit.after for edit in edits) or (is_stated and edits):
             kind = "changed"
-        elif lost and not is_held:
+        elif lost and not is_stated:
             kind = "gone"
-        elif unread and not is_held:
+        elif unread and not is_stated:
             kind = "unchecked"
         reasons = {"gone": lost, "unchecked": unread}.get(kind, {}).values()
         return Claim(
@@ -375,7 +377,7 @@ class _Update:
             lost=tuple(lost) if kind == "still" else (),
         )
 
-    def _new(self, told: AbstractSet[str]) -> Iterator[Claim]:
+    def _new(self, new_texts: AbstractSet[str]) -> Iterator[Claim]:
         """Yield what the new report says from text that the earlier run had not read."""
         before = {self.followed[document][0]: comparison for document, comparison in self.comparisons.items()}
         address_of = {source.document: source.address for source in self.new.citations.sources}
@@ -392,7 +394,7 @@ class _Update:
                 own = units.between(*_relied_on(sentence, passage))
                 come = before[address].come if address in before else self._known_nowhere(units)
                 fresh += [units.shown(number) for number in own if number in come]
-            if set(fresh) - told:
+            if set(fresh) - new_texts:
                 yield Claim(kind="new", after=sentence.text, section=section, sources=tuple(dict.fromkeys(addresses)))
 
     def _known_nowhere(self, units: Units) -> set[int]:
@@ -401,7 +403,7 @@ class _Update:
         return set(range(len(units.keys))).intersection(*missing)
 
     def sources(self) -> list[SourceChange]:
-        found, heirs = [], set()
+        found, successors = [], set()
         for source in self.old.citations.sources:
             address, now = self.followed[source.document]
             kind: SourceKind = "same"
@@ -411,14 +413,14 @@ class _Update:
             else:
                 edits = self.comparisons[source.document].edits
                 kind = "renamed" if address != source.address else "changed" if edits else "same"
-            heirs.add(address)
+            successors.add(address)
             was = source.address if address != source.address else ""
             found.append(
                 SourceChange(kind=kind, title=source.title, address=address, was=was, reason=now.reason, edits=edits)
             )
         old = {source.address for source in self.old.citations.sources}
         # What was read in passing need not be new; it is only what the earlier run had no use for.
-        fresh = [source for source in self.new.citations.cited if source.address not in heirs | old]
+        fresh = [source for source in self.new.citations.cited if source.address not in successors | old]
         found += [SourceChange(kind="new", title=source.title, address=source.address) for source in fresh]
         return found
 

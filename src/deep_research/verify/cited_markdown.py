@@ -47,7 +47,7 @@ class Statement(NamedTuple):
     has_marker: bool = True
 
 
-class Entry(NamedTuple):
+class ReferenceEntry(NamedTuple):
     """A line of the references; some lists part those that are cited from others."""
 
     line: int
@@ -60,13 +60,13 @@ class CitedReport(NamedTuple):
     """A report, read."""
 
     statements: tuple[Statement, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[ReferenceEntry, ...]
 
 
 def read_cited(text: str) -> CitedReport:
     """Take a report apart; what stands under a heading that names references, or looks like one, is no statement."""
     statements: list[Statement] = []
-    entries: list[Entry] = []
+    entries: list[ReferenceEntry] = []
     # The levels of the headings that the references, and what our own reports leave open, stand under.
     references = unanswered = 0
     is_cited = True
@@ -88,7 +88,9 @@ def read_cited(text: str) -> CitedReport:
                 defined = _DEFINED.match(line)
                 if entry := defined or (_ENTRY.match(line) if references else None):
                     text_of_entry = _plain(_LINK.sub(r"\1 \2", entry["text"]))
-                    entries.append(Entry(number, int(entry["number"]), text_of_entry, is_cited or bool(defined)))
+                    entries.append(
+                        ReferenceEntry(number, int(entry["number"]), text_of_entry, is_cited or bool(defined))
+                    )
                 own.append("" if defined or _PICTURE.fullmatch(line) else line)
             shown = block._replace(text="\n".join(own))
             if not (references or unanswered) and shown.text.strip():
@@ -108,9 +110,9 @@ def _sentences(block: Block) -> Iterator[Statement]:
             spans.append(TextSpan(start, end))
     starts = [span.start for span in spans]
     cited: list[list[int]] = [[] for _ in spans]
-    for place, own in marks if spans else ():
+    for offset, own in marks if spans else ():
         # A marker belongs to the sentence that it stands in, or right behind.
-        cited[max(0, bisect_left(starts, place) - 1)] += own
+        cited[max(0, bisect_left(starts, offset) - 1)] += own
     for at, (start, end) in enumerate(spans):
         following = next((numbers for numbers in cited[at:] if numbers), [])
         line = block.line + bare.count("\n", 0, start)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from deep_research.text.analyzer import content_terms
 from deep_research.text.folding import to_simplified
-from deep_research.verify.particulars import figures_of, split_figures, without_idle_space
+from deep_research.verify.particulars import figures_of, split_figures, without_extra_space
 
 # What begins a clause stays in it: "after" has an opposite.
 _SUBORDINATE = (
@@ -34,7 +34,7 @@ _OPENING = re.compile(
 _PHRASE = re.compile(r"(?=\b(?:by|with|for|in order|under|amid|through|against|without)\b)", re.IGNORECASE)
 # So many words of its own make a clause say something, in Chinese characters; at most so much of it may stand in one
 # sentence of a source by chance, and so much of what is beside it is what the source says.
-_MIN_WORDS, _MIN_CHARACTERS, _CHANCE, _CHANCE_OF_CHARACTERS, _HELD = 2, 4, 0.28, 0.4, 0.65
+_MIN_WORDS, _MIN_CHARACTERS, _CHANCE, _CHANCE_OF_CHARACTERS, _CONTAINED = 2, 4, 0.28, 0.4, 0.65
 _JOINING = frozenset("因此为由于并且而但却其所之以及与和在这该也有")
 
 
@@ -66,14 +66,14 @@ def added_clause(text: str, near: frozenset[str], sentences: Sequence[frozenset[
         # Single characters of Chinese meet more often by chance than pairs do.
         shares = (len(own & letters_of(each)) / len(own) for each in sentences)
         chances = (_CHANCE if terms & each or part.isascii() else _CHANCE_OF_CHARACTERS for each in sentences)
-        is_beside = len(others & said) >= _HELD * len(others)
+        is_beside = len(others & said) >= _CONTAINED * len(others)
         if is_beside and all(share <= chance for share, chance in zip(shares, chances, strict=True)):
             return part.strip(" .。")
     return ""
 
 
 def _without_figures(text: str) -> str:
-    plain = without_idle_space(text)
+    plain = without_extra_space(text)
     for figure in reversed(figures_of(text)):
         plain = f"{plain[: figure.start]} {plain[figure.end :]}"
     return plain

@@ -45,10 +45,10 @@ def support_hint(sentence: Sentence, passages: Sequence[Evidence]) -> Hint:
     subject = frozenset(content_terms(text))
     quotes = [passage.quote for passage in passages]
     sentences = [quote[span.start : span.end] for quote in quotes for span in whole_sentences(quote)]
-    held = [analyze(spell_negations(each)) for each in sentences]
+    analyzed = [analyze(spell_negations(each)) for each in sentences]
     return Hint(
-        covered=_covered(subject, [subject.intersection(terms) for terms in held]),
-        direction=agreement(analyze(text), held, subject),
+        covered=_covered(subject, [subject.intersection(terms) for terms in analyzed]),
+        direction=agreement(analyze(text), analyzed, subject),
         is_vetoed=veto(sentence, passages) is not None,
         is_opposed=is_opposed(sentence.text, sentences),
     )

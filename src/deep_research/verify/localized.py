@@ -23,8 +23,8 @@ def in_english_form(text: str, language: str, quotes: Sequence[str]) -> str:
     """
     if language in LANGUAGES:
         return text
-    told = " ".join(quotes)
-    text = _NUMBER.sub(lambda match: match[0] if match[0] in told else _in_digits(match[0], language), text)
+    quoted = " ".join(quotes)
+    text = _NUMBER.sub(lambda match: match[0] if match[0] in quoted else _in_digits(match[0], language), text)
     text = _PER_CENT.sub("%", _ORDINAL.sub("", text))
     text = _CAPITAL.sub(lambda match: match[0].lower(), text)
     for name, english in _months(language).items():

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from deep_research.text.analyzer import CJK, CJK_CHARACTER
 from deep_research.text.folding import to_simplified
 from deep_research.verify.clauses import terms_of
-from deep_research.verify.nearest import NEAR, TURNED, Near
+from deep_research.verify.nearest import NEAR, REVERSED, Near
 
 # A name in Latin letters ends where they end: the characters of Chinese right behind it are no part of it.
 _LATIN = r"A-Za-z\d_\u00c0-\u024f"
@@ -79,28 +79,28 @@ def _names(text: str) -> Iterator[list[str]]:
 
 def exchanged_name(text: str, near: Near, around: str, whole: str) -> str:
     """Return a name that stands where the nearest sentence has another one, or ""."""
-    plain, held = to_simplified(text), to_simplified(whole)
-    strange = [name for name in _chinese_names(plain) if name not in held]
+    plain, known = to_simplified(text), to_simplified(whole)
+    strange = [name for name in _chinese_names(plain) if name not in known]
     if strange and any(name not in plain for name in _chinese_names(to_simplified(near.text))):
         return strange[0]
     own = [word for parts in _names(text) for word in parts]
     theirs = terms_of(" ".join(_NAME.findall(near.text)))
     strange = [word for word in own if unknown_name(f"is {word}", around)]
-    unnamed, held_unnamed = terms_of(text) - terms_of(" ".join(own)), terms_of(near.text) - theirs
-    is_alike = len(unnamed & held_unnamed) >= TURNED * len(unnamed | held_unnamed)
+    unnamed, near_unnamed = terms_of(text) - terms_of(" ".join(own)), terms_of(near.text) - theirs
+    is_alike = len(unnamed & near_unnamed) >= REVERSED * len(unnamed | near_unnamed)
     if strange and is_alike and theirs - terms_of(text):
         return strange[0]
-    return _letter_changed(plain, to_simplified(near.text), held)
+    return _letter_changed(plain, to_simplified(near.text), known)
 
 
-def _letter_changed(text: str, near: str, held: str) -> str:
+def _letter_changed(text: str, near: str, known: str) -> str:
     """Return a Chinese name of a kind of thing in which a letter or two stand for others, in the same sentence."""
     matcher = SequenceMatcher(None, text, near, autojunk=False)
     for change, a, b, c, d in matcher.get_opcodes() if matcher.ratio() >= NEAR else ():
         kind = _KIND_AHEAD.match(text, b)
         if change != "replace" or not b - a == d - c <= 2 or not kind or not CJK_CHARACTER.match(text, a):
             continue
-        if text[a : kind.end()] not in held and near[c : d + kind.end() - b].endswith(kind[0]):
+        if text[a : kind.end()] not in known and near[c : d + kind.end() - b].endswith(kind[0]):
             return text[a : kind.end()]
     return ""
 

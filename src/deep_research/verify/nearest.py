@@ -12,15 +12,15 @@ from deep_research.verify.quote import whole_sentences
 
 # Of a statement's words, what a sentence of a source must hold to speak of the same, to be near it, or to be it.
 RELATED, NEAR, SAME = 0.45, 0.6, 0.75
-# Of the words of both together, what they must share before one can contradict the other, or be it but for a turn.
-ALIKE, TURNED = 0.5, 0.7
+# Of the words of both together, what they must share before one can contradict the other, or be its inversion.
+ALIKE, REVERSED = 0.5, 0.7
 # Fewer words than this are of every subject.
 MIN_TERMS = 4
 # So many sentences may carry a statement together, each with its neighbours.
 _DRAWN_ON = 3
 
 
-class Source(Value):
+class CheckedSource(Value):
     """A document that a report may rest on."""
 
     address: str
@@ -53,7 +53,7 @@ class Near(NamedTuple):
     are, both ways.
     """
 
-    source: Source
+    source: CheckedSource
     text: str
     around: str
     share: float = 1.0
@@ -68,10 +68,10 @@ class Near(NamedTuple):
 
 
 # Stands for the nearest sentence where none is near.
-NOTHING_NEAR = Near(Source(address="", title="", text=""), "", "", share=0.0, alike=0.0)
+NOTHING_NEAR = Near(CheckedSource(address="", title="", text=""), "", "", share=0.0, alike=0.0)
 
 
-def nearest(text: str, sources: Iterable[Source]) -> list[Near]:
+def nearest(text: str, sources: Iterable[CheckedSource]) -> list[Near]:
     """Return the few sentences that hold most of a statement's words, the best first."""
     wanted = terms_of(text)
     found: list[Near] = []
@@ -82,14 +82,14 @@ def nearest(text: str, sources: Iterable[Source]) -> list[Near]:
     return [each for each in found if not each.is_row or each.share == found[0].share]
 
 
-def _sharing(wanted: frozenset[str], source: Source) -> Iterator[Near]:
+def _sharing(wanted: frozenset[str], source: CheckedSource) -> Iterator[Near]:
     for at, (span, terms, header) in enumerate(source.sentences):
         if shared := len(wanted & (terms | header)):
             spans = [span] if header else [each[0] for each in source.sentences[max(0, at - 1) : at + 2]]
             around = source.text[spans[0].start : spans[-1].end]
-            held = " ".join(source.text[span.start : span.end].split())
+            quote = " ".join(source.text[span.start : span.end].split())
             alike = len(wanted & terms) / len(wanted | terms)
-            yield Near(source, held, around, shared / len(wanted), alike, bool(header), span)
+            yield Near(source, quote, around, shared / len(wanted), alike, bool(header), span)
 
 
 def _rank(near: Near) -> tuple[float, float]:

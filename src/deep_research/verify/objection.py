@@ -15,12 +15,12 @@ from deep_research.verify.amounts import (
     NAMING,
     amounts_of,
     exchanged_amount,
+    has_amount,
     has_other,
     has_value,
     is_about,
     is_computed,
     is_hedged,
-    is_held,
     is_part,
     is_rounding,
     rivals,
@@ -28,8 +28,8 @@ from deep_research.verify.amounts import (
 from deep_research.verify.calculation import objection_to
 from deep_research.verify.clauses import added_clause, terms_of
 from deep_research.verify.names import exchanged_name, unknown_name
-from deep_research.verify.nearest import ALIKE, NEAR, NOTHING_NEAR, RELATED, SAME, TURNED, Near, Source
-from deep_research.verify.opposition import has_side, is_turned
+from deep_research.verify.nearest import ALIKE, NEAR, NOTHING_NEAR, RELATED, REVERSED, SAME, CheckedSource, Near
+from deep_research.verify.opposition import has_side, is_inverted
 from deep_research.verify.particulars import (
     NEGATION_WORD,
     count_negations,
@@ -37,13 +37,13 @@ from deep_research.verify.particulars import (
     days_in,
     figures_of,
     spell_negations,
-    without_idle_space,
+    without_extra_space,
 )
 from deep_research.verify.quote import tokens_of
 from deep_research.verify.references import unknown_reference
 
 ObjectionKind = Literal["reference", "number", "unit", "sum", "date", "name", "added", "negation"]
-_TURN_WORDS, _MAX_OWN_WORDS = 4, 3
+_MAX_INVERTED_WORDS, _MAX_OWN_WORDS = 4, 3
 # So few things a table, a conclusion or a report counts itself.
 _COUNTED = 12
 # Sentences that share nearly as much with a statement as the best one speak of the same.
@@ -52,7 +52,7 @@ _EQUATION = re.compile(r"[\d(][\d.,\s()%€$£¥+\-−–*/×÷]*[+\-−–*/×�
 _AFTER_BRACKET = re.compile(r"[)）]\s+(?=[A-Z])")
 
 
-class Claim(NamedTuple):
+class ClaimToCheck(NamedTuple):
     """A sentence to be checked.
 
     `before` is what its paragraph says before it. Names and dates of `known` are never foreign, nor are the figures of
@@ -64,7 +64,7 @@ class Claim(NamedTuple):
     before: str = ""
     known: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
-    given: tuple[str, ...] = ()
+    allowed_figures: tuple[str, ...] = ()
     is_own: bool = False
     is_row: bool = False
     is_exact: bool = False
@@ -78,7 +78,7 @@ class Objection(NamedTuple):
     is_contrary: bool = False
 
 
-def objection_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) -> Objection | None:
+def objection_against(claim: ClaimToCheck, near: Sequence[Near], cited: Sequence[CheckedSource]) -> Objection | None:
     """Return what the cited sources cannot carry of a sentence, or None if rules know nothing against it."""
     checks = (
         _reference(claim, cited),
@@ -92,12 +92,12 @@ def objection_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source
     return next(filter(None, checks), None)
 
 
-def _reference(claim: Claim, cited: Sequence[Source]) -> Objection | None:
+def _reference(claim: ClaimToCheck, cited: Sequence[CheckedSource]) -> Objection | None:
     reference = unknown_reference(claim.text, [source.text for source in cited]) if claim.is_exact else ""
     return Objection("reference", reference) if reference else None
 
 
-def _equation(claim: Claim, cited: Sequence[Source]) -> Objection | None:
+def _equation(claim: ClaimToCheck, cited: Sequence[CheckedSource]) -> Objection | None:
     for match in _EQUATION.finditer(claim.text) if not claim.is_exact else ():
         objection = objection_to(match[0], claim.text, quotes=[claim.text, *(source.text for source in cited)])
         if objection.startswith("result"):
@@ -105,22 +105,22 @@ def _equation(claim: Claim, cited: Sequence[Source]) -> Objection | None:
     return None
 
 
-def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) -> Objection | None:
+def amount_against(claim: ClaimToCheck, near: Sequence[Near], cited: Sequence[CheckedSource]) -> Objection | None:
     """Return a quantity that the cited sources do not hold, or hold of something else."""
-    # What an equation says was computed; its result, told beside it, is as good.
+    # What an equation says was computed; its result, stated beside it, is as good.
     text = claim.text if claim.is_exact else _EQUATION.sub(" ", claim.text)
     results = [] if claim.is_exact else _EQUATION.findall(claim.text)
     whole = [source.text for source in cited]
     beside = [] if claim.is_exact else [source.about for source in cited]
-    days = _days_told(text, [*whole, *beside, *claim.known])
-    given = {amount.value for each in claim.given for amount in amounts_of(each)}
+    days = _supported_day_offsets(text, [*whole, *beside, *claim.known])
+    allowed_figures = {amount.value for each in claim.allowed_figures for amount in amounts_of(each)}
     best = near[0] if near else NOTHING_NEAR
     amounts = amounts_of(text)
     for amount in amounts:
         value, unit = amount.value, amount.unit
         in_digits = amount.shown is not None
         is_count = (claim.is_row or claim.is_own) and value <= _COUNTED and (amount.raw.isdigit() or not in_digits)
-        if amount.start in days or value in given or (is_count and not unit):
+        if amount.start in days or value in allowed_figures or (is_count and not unit):
             continue
         # What the sentences say that come nearest is what counts; they may be as near as the best.
         same = [each.text for each in near if each.alike >= _AS_NEAR * best.alike]
@@ -129,7 +129,7 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
         if unit == ORDER:
             # What the sentence tells in digits is not what it calls dozens.
             same, whole = ([_without(others, each) for each in texts] for texts in (same, whole))
-        if is_held(amount, [*same, *results]):
+        if has_amount(amount, [*same, *results]):
             continue
         is_strict = claim.is_exact and not is_hedged(amount, text)
         is_derived = not is_strict and (is_part(amount, near) or is_rounding(amount, [each.around for each in near]))
@@ -143,13 +143,13 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
         # A report rounds, reckons with dates and takes shares of its own.
         is_rough = bool(unit) or value > _COUNTED
         is_free |= not (in_digits or claim.is_exact or unit in (ORDER, MOST, TIMES)) and is_rough
-        is_known = is_held(amount, [*whole, *beside]) or (not is_strict and is_rounding(amount, whole))
+        is_known = has_amount(amount, [*whole, *beside]) or (not is_strict and is_rounding(amount, whole))
         is_same |= unit == NAMING and not is_known
         meant = near if unit == NAMING and not is_known else near[:1]
         has_rival = is_same and any(rivals(amount, text, each) for each in meant)
         if (is_known or is_free) and not has_rival:
             continue
-        is_contrary = best.alike >= TURNED and has_other(best.text, amount)
+        is_contrary = best.alike >= REVERSED and has_other(best.text, amount)
         if claim.is_exact and in_digits and not is_known and has_value(amount, whole):
             return Objection("unit", amount.raw.strip(), is_contrary)
         is_sum = in_digits and sum(unit in (other.unit, "%") for other in others) > 1
@@ -160,7 +160,7 @@ def amount_against(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) 
 
 
 def _is_derived(
-    amount: Quantity, others: Sequence[Quantity], claim: Claim, near: Sequence[Near], results: Sequence[str]
+    amount: Quantity, others: Sequence[Quantity], claim: ClaimToCheck, near: Sequence[Near], results: Sequence[str]
 ) -> bool:
     """Return whether a quantity comes from those that the sources hold near it: rounded, roughly, or computed."""
     in_digits = amount.shown is not None
@@ -180,43 +180,43 @@ def _without(amounts: Sequence[Quantity], text: str) -> str:
     return text
 
 
-def _days_told(sentence: str, texts: Sequence[str]) -> set[int]:
+def _supported_day_offsets(sentence: str, texts: Sequence[str]) -> set[int]:
     """Return the offsets of a sentence that belong to a day without a year which one of the texts names too."""
-    mentions = [mention for mention in find_months(without_idle_space(sentence)) if len(mention.iso) > len("????-01")]
-    told = {mention.iso for text in (texts if mentions else ()) for mention in find_months(without_idle_space(text))}
-    return {at for mention in mentions if mention.iso in told for at in range(mention.start, mention.end)}
+    mentions = [mention for mention in find_months(without_extra_space(sentence)) if len(mention.iso) > len("????-01")]
+    stated = {mention.iso for text in (texts if mentions else ()) for mention in find_months(without_extra_space(text))}
+    return {at for mention in mentions if mention.iso in stated for at in range(mention.start, mention.end)}
 
 
-def _date(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) -> Objection | None:
+def _date(claim: ClaimToCheck, near: Sequence[Near], cited: Sequence[CheckedSource]) -> Objection | None:
     beside = [*claim.known, *(source.about for source in cited)]
     around = days_in([*(each.around for each in near), *beside])
-    whole, told = days_in(source.text for source in cited), days_in([claim.text])
+    whole, stated = days_in(source.text for source in cited), days_in([claim.text])
     best = near[0] if near else NOTHING_NEAR
     for date in dates_of(claim.text):
-        if any(held.startswith(date.iso) for held in around):
+        if any(sources_iso.startswith(date.iso) for sources_iso in around):
             continue
         # A coarser date elsewhere, "in 2025", tells nothing where the same sentence names another day.
         rival_dates = days_in([best.text]) if best.alike >= ALIKE else []
-        is_other = any(len(held) >= len(date.iso) and held not in told for held in rival_dates)
-        if (is_other and not claim.is_own) or not is_told_day(date.iso, [*around, *whole], is_own=claim.is_own):
-            return Objection("date", date.raw, best.alike >= TURNED and bool(rival_dates))
+        is_other = any(len(sources_iso) >= len(date.iso) and sources_iso not in stated for sources_iso in rival_dates)
+        if (is_other and not claim.is_own) or not is_supported_day(date.iso, [*around, *whole], is_own=claim.is_own):
+            return Objection("date", date.raw, best.alike >= REVERSED and bool(rival_dates))
     return None
 
 
-def is_told_day(wanted: str, held: Sequence[str], *, is_own: bool) -> bool:
+def is_supported_day(wanted: str, sources_iso: Sequence[str], *, is_own: bool) -> bool:
     """Return whether a date is one that is held; of the report's own steps, one on the way to 2027 may be of 2026."""
-    is_between = is_own and held and min(held)[:4] < wanted[:4] < max(held)[:4]
-    return bool(is_between) or any(_is_date_of(wanted, iso) for iso in held)
+    is_between = is_own and sources_iso and min(sources_iso)[:4] < wanted[:4] < max(sources_iso)[:4]
+    return bool(is_between) or any(_is_date_of(wanted, iso) for iso in sources_iso)
 
 
-def _is_date_of(wanted: str, held: str) -> bool:
+def _is_date_of(wanted: str, sources_iso: str) -> bool:
     """Return whether a date of the passage is, or lies in, the wanted one; a coarser date cannot refute a finer one."""
-    if ("Q" in wanted) != ("Q" in held):
-        return wanted[:4] == held[:4]
-    return held.startswith(wanted) or wanted.startswith(held)
+    if ("Q" in wanted) != ("Q" in sources_iso):
+        return wanted[:4] == sources_iso[:4]
+    return sources_iso.startswith(wanted) or wanted.startswith(sources_iso)
 
 
-def _name(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) -> Objection | None:
+def _name(claim: ClaimToCheck, near: Sequence[Near], cited: Sequence[CheckedSource]) -> Objection | None:
     text = _AFTER_BRACKET.sub(". ", _EQUATION.sub(" ", claim.text))
     for figure in figures_of(text):
         # "840 MWh" names nobody.
@@ -229,23 +229,23 @@ def _name(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) -> Object
     return Objection("name", name) if name else None
 
 
-def _added(claim: Claim, near: Sequence[Near], cited: Sequence[Source]) -> Objection | None:
+def _added(claim: ClaimToCheck, near: Sequence[Near], cited: Sequence[CheckedSource]) -> Objection | None:
     if claim.is_own or claim.is_row:
         return None
     near_terms = frozenset[str]().union(*(terms_of(each.text) for each in near))
-    sentences = [terms_of(told) for told in (claim.before, *claim.titles, *(source.about for source in cited))]
+    sentences = [terms_of(stated) for stated in (claim.before, *claim.titles, *(source.about for source in cited))]
     sentences += [terms for source in cited for _, terms, _ in source.sentences]
     # What brings many sources together has words of its own.
     clause = added_clause(claim.text, near_terms, sentences, min_words=min(len(cited), _MAX_OWN_WORDS))
     return Objection("added", clause) if clause else None
 
 
-def _contradiction(claim: Claim, near: Sequence[Near]) -> Objection | None:
+def _contradiction(claim: ClaimToCheck, near: Sequence[Near]) -> Objection | None:
     """Return whether the nearest sentence is the same but for a negation, an opposite, or who does it to whom."""
     if not near or claim.is_own:
         return None
     best = near[0]
-    if is_turned(claim.text, [each.text for each in near]):
+    if is_inverted(claim.text, [each.text for each in near]):
         return Objection("negation", is_contrary=True)
     if best.alike < ALIKE and best.share < SAME:
         return None
@@ -258,7 +258,7 @@ def _contradiction(claim: Claim, near: Sequence[Near]) -> Objection | None:
         if not is_more or change == "equal" or not is_denied:
             continue
         # "Fell short of" for "did not reach" turns nothing.
-        is_short = max(len(here), len(there)) <= _TURN_WORDS and not any(
+        is_short = max(len(here), len(there)) <= _MAX_INVERTED_WORDS and not any(
             map(has_side, (*_content(here), *_content(there)))
         )
         if _content(here) == _content(there) or (matcher.ratio() >= SAME and is_short):

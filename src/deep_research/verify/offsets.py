@@ -6,7 +6,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from deep_research.text.sentences import split_sentences
-from deep_research.text.tables import Table, find_tables
+from deep_research.text.tables import TextTable, find_tables
 from deep_research.verify.quote import find_quote
 from deep_research.verify.row import check_row
 from deep_research.verify.shipped import Listing, ShippedSentence, ShippedVerdict, read_listing
@@ -28,7 +28,7 @@ class _Stored:
         return {span.start for span in spans}, {span.end for span in spans}
 
     @cached_property
-    def tables(self) -> tuple[Table, ...]:
+    def tables(self) -> tuple[TextTable, ...]:
         return find_tables(self.text)
 
 
@@ -47,7 +47,7 @@ def check_offsets(paragraphs_jsonl: Path, get_text: GetText) -> list[str]:
             return _Stored(get_text(document))
         return None
 
-    problems = [f"{place} cannot be read" for place in listing.broken]
+    problems = [f"{name} cannot be read" for name in listing.broken]
     for paragraph in listing.paragraphs:
         for sentence in paragraph.sentences:
             verdict = sentence.verdict

@@ -14,7 +14,7 @@ from deep_research.text.analyzer import analyze, content_terms, stem
 from deep_research.text.folding import to_simplified
 from deep_research.verify.amounts import NAMING, amounts_of
 from deep_research.verify.clauses import clauses_of, letters_of
-from deep_research.verify.particulars import NEGATION_WORD, spell_negations, without_idle_space
+from deep_research.verify.particulars import NEGATION_WORD, spell_negations, without_extra_space
 
 # One word of each family is enough: English is compared by stems, Chinese by pairs of characters, simplified.
 UP = """
@@ -45,7 +45,7 @@ _AGAINST = """
     反对 否决 禁止
 """
 # A negation turns a word that follows within so many terms; a turned word speaks of what stands around it.
-_NEGATION_REACH, _CONTEXT_REACH = 4, 10
+_NEGATION_DISTANCE, _CONTEXT_DISTANCE = 4, 10
 # Contexts that share half the subject must not outvote one that shares all of it; a lone weak one decides nothing.
 _SHARPNESS, _DOUBT = 3, 0.15
 
@@ -61,25 +61,25 @@ def agreement(sentence: Sequence[str], passages: Iterable[Sequence[str]], subjec
 
     Both come as terms with `NEGATION_WORD` for each negation; a sentence without direction, or with two, gives 0.
     """
-    claimed = [way for _, way in _turns(sentence)]
+    claimed = [way for _, way in _directions(sentence)]
     about = {term for term in subject if term not in _ways()}
     if not claimed or not about:
         return 0.0
     votes = {1: 0.0, -1: 0.0}
     for terms in passages:
-        for at, way in _turns(terms):
-            around = terms[max(0, at - _CONTEXT_REACH) : at + _CONTEXT_REACH + 1]
+        for at, way in _directions(terms):
+            around = terms[max(0, at - _CONTEXT_DISTANCE) : at + _CONTEXT_DISTANCE + 1]
             votes[way] += (len(about.intersection(around)) / len(about)) ** _SHARPNESS
     return sum(claimed) / len(claimed) * (votes[1] - votes[-1]) / (votes[1] + votes[-1] + _DOUBT)
 
 
-def _turns(terms: Sequence[str]) -> list[tuple[int, int]]:
+def _directions(terms: Sequence[str]) -> list[tuple[int, int]]:
     """Return where terms have a direction, and which, turned by the negations before it."""
     ways = _ways()
     found = []
     for at, term in enumerate(terms):
         if term in ways:
-            negations = terms[max(0, at - _NEGATION_REACH) : at].count(NEGATION_WORD)
+            negations = terms[max(0, at - _NEGATION_DISTANCE) : at].count(NEGATION_WORD)
             found.append((at, -ways[term] if negations % 2 else ways[term]))
     return found
 
@@ -162,7 +162,7 @@ _FORMS_PASSIVE = frozenset("is are was were be been being".split())
 # To say the contrary, a clause shares so much of the other's subject, and both so much of what they hold together.
 _SAME_SUBJECT, _SAME_CLAUSE, _MIN_SUBJECT, _AS_NEAR = 0.5, 0.4, 2, 0.9
 # An opposite stands in a word's place if so much of the few words beside it is the same.
-_SAME_PLACE, _PLACE_REACH = 0.5, 8
+_SAME_CONTEXT, _MAX_COMPARED = 0.5, 8
 _THAN = "than"
 _VERB = re.compile(
     r"\b(?:\w{2,}ed|sues?|owns?|lent|lends?|sold|sells?|bought|buys?|paid|pays?|beats?|won|wins?|gave|gives?|took|takes?"
@@ -210,9 +210,9 @@ def is_opposed(claim: str, sentences: Iterable[str]) -> bool:
     """Return whether the sentences that speak about the claim's subject say the contrary of it."""
     claimed = _terms(claim)
     subject = {term for term in claimed.words if _is_content(term) and term not in _sides()}
-    pieces = (held for sentence in sentences for held in _pieces(_terms(sentence)))
-    shares = ((held, len(subject.intersection(held.words)) / max(1, len(subject))) for held in pieces)
-    near = [held._replace(share=share) for held, share in shares if share]
+    pieces = (passage for sentence in sentences for passage in _pieces(_terms(sentence)))
+    shares = ((passage, len(subject.intersection(passage.words)) / max(1, len(subject))) for passage in pieces)
+    near = [passage._replace(share=share) for passage, share in shares if share]
     return bool(near) and any(check(claimed, near) for check in (_is_denied, _has_opposite, _is_reversed))
 
 
@@ -221,11 +221,11 @@ def has_side(term: str) -> bool:
     return term in _sides() or any(not pair.isdisjoint(term) for pair in _TURNING)
 
 
-def is_turned(claim: str, sentences: Sequence[str]) -> bool:
+def is_inverted(claim: str, sentences: Sequence[str]) -> bool:
     """Return whether what comes nearest to a clause of the claim has an opposite in the place of a word, or says that
     the other does it: and nothing as near says the same.
     """
-    held = [_terms(_figured(part)) for sentence in sentences for part in {sentence, *clauses_of(sentence)}]
+    passage = [_terms(_figured(part)) for sentence in sentences for part in {sentence, *clauses_of(sentence)}]
     verbs = _links() | {stem(match[0]) for match in _VERB.finditer(claim)}
     verbs |= _sides().keys() - _ways().keys()
     verbs |= {match[1] for text in (claim, *sentences) for match in _CHINESE_VERB.finditer(to_simplified(text))}
@@ -235,7 +235,7 @@ def is_turned(claim: str, sentences: Sequence[str]) -> bool:
         if len(subject) < _MIN_SUBJECT:
             continue
         near = []
-        for each in held:
+        for each in passage:
             shared = len(subject & (theirs := _subject(each)))
             share, alike = shared / len(subject), shared / len(subject | theirs)
             if share >= _SAME_SUBJECT and alike >= _SAME_CLAUSE:
@@ -248,7 +248,7 @@ def is_turned(claim: str, sentences: Sequence[str]) -> bool:
 
 def _figured(text: str) -> str:
     """Return the text with its quantities in digits."""
-    plain = without_idle_space(text)
+    plain = without_extra_space(text)
     for amount in reversed(amounts_of(text)):
         if amount.unit != NAMING:
             plain = f"{plain[: amount.start]} {amount.value:g} {amount.unit} {plain[amount.end :]}"
@@ -259,35 +259,35 @@ def _subject(terms: Terms) -> frozenset[str]:
     return letters_of(word for word in _named(terms.words) if word not in _sides())
 
 
-def _is_contrary(claimed: Terms, held: Terms, verbs: frozenset[str]) -> bool:
+def _is_contrary(claimed: Terms, passage: Terms, verbs: frozenset[str]) -> bool:
     """Return whether one of two clauses turns the other; an opposite and exchanged sides together turn nothing."""
-    return _has_turned_word(claimed, held) != any(
-        _are_exchanged(claimed, held, verb, other)
+    return _has_turned_word(claimed, passage) != any(
+        _are_exchanged(claimed, passage, verb, other)
         for verb in verbs.intersection(claimed.words)
-        for other in dict.fromkeys(held.words)
-        if other == verb or (verb not in held.words and _relation(verb, other) < 0)
+        for other in dict.fromkeys(passage.words)
+        if other == verb or (verb not in passage.words and _relation(verb, other) < 0)
     )
 
 
-def _has_turned_word(claimed: Terms, held: Terms) -> bool:
+def _has_turned_word(claimed: Terms, passage: Terms) -> bool:
     """Return whether an opposite stands in a claim's word's place, by the words around it, and none like it does."""
     for at, word in enumerate(claimed.words):
         around = _around(claimed.words, at) if has_side(word) else frozenset[str]()
-        others = [other for other in claimed.words if other != word and other not in held.words]
+        others = [other for other in claimed.words if other != word and other not in passage.words]
         found = []
-        for place, other in enumerate(held.words if around else ()):
+        for index, other in enumerate(passage.words if around else ()):
             relation = _relation(word, other)
-            is_same = (relation > 0) == (claimed.denied[at] == held.denied[place])
+            is_same = (relation > 0) == (claimed.denied[at] == passage.denied[index])
             # What another word of the claim agrees with is no opposite of this one.
-            is_told = other in claimed.words or any(_relation(one, other) > 0 for one in others)
-            if relation and (is_same or not is_told):
-                there = _around(held.words, place)
+            is_stated = other in claimed.words or any(_relation(one, other) > 0 for one in others)
+            if relation and (is_same or not is_stated):
+                there = _around(passage.words, index)
                 shared = around & there
                 least = _MIN_SUBJECT + any(not term.isascii() for term in shared)
                 share = 2 * len(shared) / (len(around) + len(there)) if len(shared) >= least else 0.0
                 found.append((share, is_same))
         share, is_same = max(found, default=(0.0, True))
-        if share >= _SAME_PLACE and not is_same:
+        if share >= _SAME_CONTEXT and not is_same:
             return True
     return False
 
@@ -297,13 +297,13 @@ def _around(words: Sequence[str], at: int) -> frozenset[str]:
     found = set[str]()
     for part in (words[at + 1 :], reversed(words[:at])):
         beside = (word for word in _clause(part) if _is_content(word) and not has_side(word))
-        found |= letters_of(islice(beside, _PLACE_REACH))
+        found |= letters_of(islice(beside, _MAX_COMPARED))
     return frozenset(found.difference(words[at]))
 
 
-def _are_exchanged(claimed: Terms, held: Terms, verb: str, other: str) -> bool:
+def _are_exchanged(claimed: Terms, passage: Terms, verb: str, other: str) -> bool:
     """Return whether those who stand before a verb stand behind it, or behind its opposite, in the other clause."""
-    (first, second), (their_first, their_second) = _actors(claimed.words, verb), _actors(held.words, other)
+    (first, second), (their_first, their_second) = _actors(claimed.words, verb), _actors(passage.words, other)
     moved, came = first - their_first, their_first - first
     has_moved = 2 * len(moved & their_second) >= len(moved) > 0
     return has_moved and 2 * len(came & second) >= len(came) > 0
@@ -313,16 +313,16 @@ def _actors(words: Sequence[str], verb: str) -> tuple[frozenset[str], frozenset[
     """Return who does what a verb says, and who it is done to; where, when and how they do it is neither."""
     at = words.index(verb)
     cases = _CASES if words[-1].endswith(_CLEFT_END) else _CASES - {_CLEFT}
-    marked = [place for place, word in enumerate(words[:at]) if not cases.isdisjoint(word)]
+    marked = [index for index, word in enumerate(words[:at]) if not cases.isdisjoint(word)]
     middle = marked[0] if marked else at
     before, after = list(words[:middle]), list(words[middle + 1 :])
-    kept, is_beside = list[str](), False
+    others, is_beside = list[str](), False
     for word in after:
         is_beside = verb != _THAN and (word in _BESIDE or (is_beside and word not in _BEFORE_OBJECT))
-        kept += [] if is_beside else [word]
+        others += [] if is_beside else [word]
     # Beside a Chinese verb stand pairs of its characters and others'.
     seams = {word for word in words if not word.isascii() and not _CASES.union(verb).isdisjoint(word)}
-    left, right = (letters_of(_named(part) - {verb} - seams - _ways().keys()) for part in (before, kept))
+    left, right = (letters_of(_named(part) - {verb} - seams - _ways().keys()) for part in (before, others))
     left, right = left - right, right - left
     is_passive = not (_PASSIVE & cases).isdisjoint(words[middle]) or _is_passive(words, verb)
     return (right, left) if is_passive else (left, right)
@@ -334,16 +334,16 @@ def _terms(text: str) -> Terms:
         words += [_BREAK, *analyze(clause)]
     denied, negations = [], list[int]()
     for at, word in enumerate(words):
-        negations = [] if word == _BREAK else [each for each in negations if at - each <= _NEGATION_REACH]
+        negations = [] if word == _BREAK else [each for each in negations if at - each <= _NEGATION_DISTANCE]
         denied.append(len(negations) % 2 == 1)
         negations += [at] if word == NEGATION_WORD else []
     return Terms(words, denied)
 
 
-def _pieces(held: Terms) -> Iterator[Terms]:
+def _pieces(passage: Terms) -> Iterator[Terms]:
     """Yield a sentence, in pieces if it is longer than any sentence is."""
-    for at in range(0, len(held.words), _MAX_TERMS):
-        yield Terms(held.words[at : at + _MAX_TERMS], held.denied[at : at + _MAX_TERMS])
+    for at in range(0, len(passage.words), _MAX_TERMS):
+        yield Terms(passage.words[at : at + _MAX_TERMS], passage.denied[at : at + _MAX_TERMS])
 
 
 def _relation(one: str, other: str) -> int:
@@ -352,8 +352,8 @@ def _relation(one: str, other: str) -> int:
         return 1
     sides = _sides()
     pairs = product(sides.get(one, ()), sides.get(other, ()))
-    turn = -1 if frozenset(one) ^ frozenset(other) in _TURNING else 0
-    return next((1 if a == b else -1 for (m, a), (n, b) in pairs if m == n), turn)
+    direction = -1 if frozenset(one) ^ frozenset(other) in _TURNING else 0
+    return next((1 if a == b else -1 for (m, a), (n, b) in pairs if m == n), direction)
 
 
 def _has_opposite(claimed: Terms, near: Sequence[Terms]) -> bool:
@@ -363,13 +363,13 @@ def _has_opposite(claimed: Terms, near: Sequence[Terms]) -> bool:
             continue
         around = _distances(claimed.words, at, None)
         best = {True: 0.0, False: 0.0}
-        for held in near:
-            for place, other in enumerate(held.words):
+        for passage in near:
+            for index, other in enumerate(passage.words):
                 relation = _relation(word, other)
                 if relation:
-                    agrees = (relation > 0) == (claimed.denied[at] == held.denied[place])
-                    there = _distances(held.words, place, around)
-                    likeness = sum(1 / (around[term] * there[term]) for term in there) * held.share**2
+                    agrees = (relation > 0) == (claimed.denied[at] == passage.denied[index])
+                    there = _distances(passage.words, index, around)
+                    likeness = sum(1 / (around[term] * there[term]) for term in there) * passage.share**2
                     best[agrees] = max(best[agrees], likeness * (_SAME_WORD if word == other else 1))
         if best[False] > max(best[True], _FAINT):
             return True
@@ -380,9 +380,9 @@ def _distances(words: Sequence[str], at: int, wanted: Collection[str] | None) ->
     """Return how far the nearest of each wanted term is from a place; by default, of each term of the subject."""
     found: dict[str, int] = {}
     for step in (1, -1):
-        distance, place = 0, at
-        while 0 <= (place := place + step) < len(words):
-            word = words[place]
+        distance, index = 0, at
+        while 0 <= (index := index + step) < len(words):
+            word = words[index]
             distance += _CLAUSE_DISTANCE if word == _BREAK and wanted is not None else 1
             is_wanted = word in wanted if wanted is not None else _is_content(word) and word not in _sides()
             if is_wanted and distance < found.get(word, len(words) * _CLAUSE_DISTANCE):
@@ -392,37 +392,37 @@ def _distances(words: Sequence[str], at: int, wanted: Collection[str] | None) ->
 
 def _is_denied(claimed: Terms, near: Sequence[Terms]) -> bool:
     """Return whether the claim denies what no sentence denies, or the nearest sentences deny what it says."""
-    most = max(held.share for held in near)
+    most = max(passage.share for passage in near)
     mine = set(filter(_is_content, claimed.words))
     if NEGATION_WORD in claimed.words:
         denied = {word for word in mine if _always(claimed, word)}
-        considered = [held for held in near if held.share >= _CONSIDERED_DENYING * most]
+        considered = [passage for passage in near if passage.share >= _CONSIDERED_DENYING * most]
         if not denied:
-            return not any(NEGATION_WORD in held.words for held in considered)
-        return not any(denied.intersection(compress(held.words, held.denied)) for held in considered)
-    nearest = [held for held in near if held.share >= _RELEVANT * most]
-    return all(any(_always(held, word) for word in mine) for held in nearest)
+            return not any(NEGATION_WORD in passage.words for passage in considered)
+        return not any(denied.intersection(compress(passage.words, passage.denied)) for passage in considered)
+    nearest = [passage for passage in near if passage.share >= _RELEVANT * most]
+    return all(any(_always(passage, word) for word in mine) for passage in nearest)
 
 
-def _always(held: Terms, word: str) -> bool:
+def _always(passage: Terms, word: str) -> bool:
     """Return whether a word stands in a sentence, and everywhere under a negation."""
-    return word in held.words and (word, False) not in zip(held.words, held.denied, strict=True)
+    return word in passage.words and (word, False) not in zip(passage.words, passage.denied, strict=True)
 
 
 def _is_reversed(claimed: Terms, near: Sequence[Terms]) -> bool:
     """Return whether what does something to another comes after it in all sentences that hold much of both."""
-    most = max(held.share for held in near)
-    considered = [held.words for held in near if held.share >= _CONSIDERED * most]
+    most = max(passage.share for passage in near)
+    considered = [passage.words for passage in near if passage.share >= _CONSIDERED * most]
     found: list[tuple[float, bool]] = []
     for at, word in enumerate(claimed.words):
         if word in _links():
             left, right = _parts(claimed.words, at)
             # Where another word links the two, an agent that is named may stand on either side.
             for words in (each for each in considered if word in each or _AGENT not in each):
-                is_turned = _is_passive(claimed.words, word) != _is_passive(words, word)
-                first, second = (right, left) if is_turned else (left, right)
-                before = [place for place, each in enumerate(words) if each in first]
-                after = [place for place, each in enumerate(words) if each in second]
+                is_inverted = _is_passive(claimed.words, word) != _is_passive(words, word)
+                first, second = (right, left) if is_inverted else (left, right)
+                before = [index for index, each in enumerate(words) if each in first]
+                after = [index for index, each in enumerate(words) if each in second]
                 if before and after:
                     share = min(len(side.intersection(words)) / len(side) for side in (first, second))
                     pairs = [one < other for one, other in product(before, after)]
@@ -433,10 +433,10 @@ def _is_reversed(claimed: Terms, near: Sequence[Terms]) -> bool:
 
 def _is_passive(words: Sequence[str], link: str) -> bool:
     """Return whether who does something is named after it; "reduced by 12 per cent" names nobody."""
-    for place in (place for place, word in enumerate(words) if word == link):
-        is_formed = not _FORMS_PASSIVE.isdisjoint(words[max(0, place - 3) : place])
-        reach = words[place + 1 : place + (8 if is_formed else 3)]
-        if any(word == _AGENT and not after[:1].isdigit() for word, after in pairwise([*reach, ""])):
+    for index in (index for index, word in enumerate(words) if word == link):
+        is_formed = not _FORMS_PASSIVE.isdisjoint(words[max(0, index - 3) : index])
+        following = words[index + 1 : index + (8 if is_formed else 3)]
+        if any(word == _AGENT and not after[:1].isdigit() for word, after in pairwise([*following, ""])):
             return True
     return False
 

@@ -12,7 +12,7 @@ from deep_research.text.number_words import find_worded
 from deep_research.text.quantities import Quantity, find_quantities
 
 # White space beside a Chinese character says nothing, and would hide that "48.6 亿元" is one figure.
-_IDLE_SPACE = re.compile(rf"(?<=[{CJK}])\s+|(?<!\s)\s++(?=[{CJK}])")
+_EXTRA_SPACE = re.compile(rf"(?<=[{CJK}])\s+|(?<!\s)\s++(?=[{CJK}])")
 _NEGATION = re.compile(
     r"\b(?:not|no|never|none|nor|neither|without|cannot|nothing|nobody|nowhere|hardly|scarcely|barely|rarely|seldom"
     r"|fail\w*|lack\w*|refus\w+|den(?:y|ies|ied))\b|n't\b|[不未没无非否勿毋莫]",
@@ -62,13 +62,13 @@ def particulars(text: str) -> Particulars:
 
 def figures_of(text: str) -> tuple[Quantity, ...]:
     """Return the quantities of a text, read across stray white space; their offsets are not the text's."""
-    return find_quantities(without_idle_space(text))
+    return find_quantities(without_extra_space(text))
 
 
 @lru_cache(maxsize=1_024)
 def split_figures(text: str) -> tuple[tuple[Quantity, ...], tuple[Quantity, ...]]:
     """Return the quantities of a text in digits and those in words; of two that overlap, the longer one counts."""
-    plain = without_idle_space(text)
+    plain = without_extra_space(text)
     figures, worded = find_quantities(plain), find_worded(plain)
     lengths = {offset: own.end - own.start for own in worded for offset in range(own.start, own.end)}
     in_digits = [
@@ -83,7 +83,7 @@ def split_figures(text: str) -> tuple[tuple[Quantity, ...], tuple[Quantity, ...]
 
 def dates_of(text: str) -> tuple[DateMention, ...]:
     """Return the dates of a text, read across stray white space; their offsets are not the text's."""
-    return find_dates(without_idle_space(text))
+    return find_dates(without_extra_space(text))
 
 
 def days_in(texts: Iterable[str]) -> list[str]:
@@ -91,9 +91,9 @@ def days_in(texts: Iterable[str]) -> list[str]:
     return [date.iso for text in texts for date in dates_of(text)]
 
 
-def without_idle_space(text: str) -> str:
+def without_extra_space(text: str) -> str:
     """Return the text without the white space beside Chinese characters."""
-    return _IDLE_SPACE.sub("", text)
+    return _EXTRA_SPACE.sub("", text)
 
 
 def count_negations(text: str) -> int:

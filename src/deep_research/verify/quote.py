@@ -37,7 +37,7 @@ class Match(NamedTuple):
     is_whole: bool
 
 
-class Token(NamedTuple):
+class QuoteToken(NamedTuple):
     """A word or a sign of a text, in plain typography, and where it stands."""
 
     text: str
@@ -53,10 +53,10 @@ class _Bounds(NamedTuple):
     cuts: dict[int, tuple[int, Cut]]
 
 
-class _Passage(NamedTuple):
+class _QuotedPassage(NamedTuple):
     """A passage in tokens."""
 
-    tokens: tuple[Token, ...]
+    tokens: tuple[QuoteToken, ...]
     words: tuple[str, ...]
     bounds: tuple[_Bounds, ...]
 
@@ -105,10 +105,10 @@ def words_of(text: str) -> tuple[str, ...]:
     return tuple(token.text for token in tokens_of(text))
 
 
-def tokens_of(text: str) -> list[Token]:
+def tokens_of(text: str) -> list[QuoteToken]:
     """Return the words and signs of a text in order."""
     folded = fold_typography("".join(map(_unfolded, text)) if not text.isascii() else text)
-    return [Token(match[0], *folded.original_span(*match.span())) for match in _TOKEN.finditer(folded.text)]
+    return [QuoteToken(match[0], *folded.original_span(*match.span())) for match in _TOKEN.finditer(folded.text)]
 
 
 def whole_sentences(text: str) -> list[TextSpan]:
@@ -134,7 +134,7 @@ def _goes_on(text: str, last: TextSpan, following: TextSpan) -> bool:
     return line_start == 0 or last.end - line_start >= _WRAPPED_SHARE * next_width
 
 
-def sentences_in(text: str, tokens: Sequence[Token]) -> list[tuple[int, int]]:
+def sentences_in(text: str, tokens: Sequence[QuoteToken]) -> list[tuple[int, int]]:
     """Return the sentences of a text, each by its first token and the one after its last."""
     past = partial(bisect_left, [token.start for token in tokens])
     return [(past(span.start), past(span.end)) for span in whole_sentences(text)]
@@ -142,7 +142,7 @@ def sentences_in(text: str, tokens: Sequence[Token]) -> list[tuple[int, int]]:
 
 # The same few passages are asked for every sentence of a paragraph, and a reading depends on the text alone.
 @lru_cache(maxsize=512)
-def _read(text: str) -> _Passage:
+def _read(text: str) -> _QuotedPassage:
     tokens = tuple(tokens_of(text))
     past = partial(bisect_left, [token.start for token in tokens])
     bounds = []
@@ -152,7 +152,7 @@ def _read(text: str) -> _Passage:
             cuts = possible_cuts(text[shift : tokens[last - 1].end])
             inside = {past(shift + cut.start): (past(shift + cut.end), cut) for cut in cuts}
             bounds.append(_Bounds(first, last, inside))
-    return _Passage(tokens, tuple(token.text for token in tokens), tuple(bounds))
+    return _QuotedPassage(tokens, tuple(token.text for token in tokens), tuple(bounds))
 
 
 def _unfolded(letter: str) -> str:
@@ -160,18 +160,18 @@ def _unfolded(letter: str) -> str:
     return chr(_PRIVATE_PLANE + ord(letter)) if is_number else letter
 
 
-def _cuts_between(held: Sequence[str], bounds: _Bounds, wanted: tuple[str, ...]) -> list[Cut]:
+def _cuts_between(words: Sequence[str], bounds: _Bounds, wanted: tuple[str, ...]) -> list[Cut]:
     """Return the allowed cuts that turn a sentence into the wanted tokens; none if no choice of cuts does."""
     made: list[Cut] = []
     at, done = bounds.first, 0
     while at < bounds.last:
         if at in bounds.cuts:
             past, cut = bounds.cuts[at]
-            if wanted[done : done + past - at] != held[at:past]:
+            if wanted[done : done + past - at] != words[at:past]:
                 made.append(cut)
                 at = past
                 continue
-        token = held[at]
+        token = words[at]
         if done == 0 and made and made[0].is_connective and token != wanted[0]:
             # Without its connective, a sentence begins with a capital letter.
             token = token[0].upper() + token[1:]
@@ -183,14 +183,14 @@ def _cuts_between(held: Sequence[str], bounds: _Bounds, wanted: tuple[str, ...])
 
 def _agrees(original: str, sentence: str, cuts: Sequence[Cut] = ()) -> bool:
     """Return whether figures, dates, negations and hedges are the same, read without tokens, and none was cut."""
-    kept = original
+    text = original
     for cut in cuts:
         lost = particulars(original[cut.start : cut.end])
         if not cut.is_connective and (lost.negations or lost.hedges):
             return False
         # A space for every letter: offsets stay, and no two words or numbers grow together.
-        kept = kept[: cut.start] + " " * (cut.end - cut.start) + kept[cut.end :]
-    return particulars(kept) == particulars(sentence)
+        text = text[: cut.start] + " " * (cut.end - cut.start) + text[cut.end :]
+    return particulars(text) == particulars(sentence)
 
 
 def _in_quotation(text: str, start: int) -> bool:
@@ -209,19 +209,19 @@ def find_span(span: str, text: str) -> tuple[int, int] | None:
     White space, signs, capitals and the script of Chinese are the judge's own spelling; a word more, less or other is
     a paraphrase and not found.
     """
-    held, wanted = _words(text), [_spelled(token) for token in _words(span)]
+    words, wanted = _words(text), [_spelled(token) for token in _words(span)]
     if sum(_CJK_WEIGHT if CJK_CHARACTER.match(letter) else 1 for letter in "".join(wanted)) < _MIN_LETTERS:
         return None
-    spelled = [_spelled(token) for token in held]
-    for at in range(len(held) - len(wanted) + 1):
+    spelled = [_spelled(token) for token in words]
+    for at in range(len(words) - len(wanted) + 1):
         if spelled[at : at + len(wanted)] == wanted:
-            return held[at].start, held[at + len(wanted) - 1].end
+            return words[at].start, words[at + len(wanted) - 1].end
     return None
 
 
-def _words(text: str) -> list[Token]:
+def _words(text: str) -> list[QuoteToken]:
     return [token for token in tokens_of(text) if token.text[0].isalnum()]
 
 
-def _spelled(token: Token) -> str:
+def _spelled(token: QuoteToken) -> str:
     return to_simplified(token.text).casefold()

@@ -67,8 +67,8 @@ def _passages(listing: Listing, texts: Mapping[str, str]) -> Iterator[str]:
 def _sums(listing: Listing) -> Iterator[str]:
     """Yield the calculations that code computes otherwise, or whose figures no passage, question or result gives."""
     sentences = [each for paragraph in listing.paragraphs for each in paragraph.sentences if each.kind == "calculation"]
-    given = [*(piece.quote for piece in listing.evidence.values()), *(each.basis for each in sentences)]
+    texts = [*(piece.quote for piece in listing.evidence.values()), *(each.basis for each in sentences)]
     asked = listing.edition.question if listing.edition else ""
     for sentence in sentences:
-        if sentence.basis and (objection := objection_to(sentence.basis, sentence.text, quotes=given, asked=asked)):
+        if sentence.basis and (objection := objection_to(sentence.basis, sentence.text, quotes=texts, asked=asked)):
             yield f"{objection}: {' '.join(sentence.text.split())}"

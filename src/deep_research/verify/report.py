@@ -11,9 +11,9 @@ from deep_research.request import Language
 from deep_research.verify.comparison import Differences, compare
 from deep_research.verify.references import missing_figure
 from deep_research.verify.shipped import (
-    Block,
     Listing,
-    Reference,
+    ReferenceLine,
+    ReportBlock,
     ShippedFigure,
     ShippedReport,
     ShippedSentence,
@@ -129,7 +129,8 @@ class Verifier:
             # What the report does not list itself is looked up beside it.
             wanted = {listing.number_of(id_) for paragraph in listing.paragraphs for id_ in paragraph.cite_ids}
             references = tuple(
-                Reference(number, "cited" if number in wanted else "additional") for number in sorted(listing.sources)
+                ReferenceLine(number, "cited" if number in wanted else "additional")
+                for number in sorted(listing.sources)
             )
             report = report._replace(references=references)
         numbers = {reference.number for reference in references}
@@ -171,7 +172,7 @@ class Verifier:
         )
 
 
-def _checked_blocks(blocks: Sequence[Block], listing: Listing) -> list[Block]:
+def _checked_blocks(blocks: Sequence[ReportBlock], listing: Listing) -> list[ReportBlock]:
     """Return the blocks that must end in a marker: prose and items where claims are made, and every listed claim."""
     texts = {
         kind: {"".join(one_line(paragraph.text).split()) for paragraph in listing.paragraphs if paragraph.kind == kind}

@@ -34,10 +34,10 @@ def check_row(shown_cells: Sequence[tuple[str, str]], header_line: str, row_line
     # A row of another length than its header has merged cells: which stands under which is not known.
     if len(names) != len(cells):
         return False
-    held, shown = _filled(zip(names, cells, strict=True)), _filled(shown_cells)
+    expected, shown = _filled(zip(names, cells, strict=True)), _filled(shown_cells)
     shown_names = {_name(label) for label, _ in shown_cells}
-    is_labelled = bool(shown) and shown[:1] == held[:1] and shown_names <= {_name(name) for name in names}
-    return is_labelled and shown == [pair for pair in held if pair[0] in shown_names]
+    is_labelled = bool(shown) and shown[:1] == expected[:1] and shown_names <= {_name(name) for name in names}
+    return is_labelled and shown == [pair for pair in expected if pair[0] in shown_names]
 
 
 def _line(line: str) -> Sequence[str]:

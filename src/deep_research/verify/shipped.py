@@ -43,7 +43,7 @@ _LABEL = re.compile(r"\*\*(?:\\.|[^*\\.。!?！？]){1,60}\*\*[:：]?$")
 _NAMED: tuple[tuple[re.Pattern[str], BlockKind], ...] = ((_CAPTION, "caption"), (_LABEL, "label"))
 
 
-class Reference(NamedTuple):
+class ReferenceLine(NamedTuple):
     """A line of the references: of those that the report cites, or only the one before a follow-up, or neither."""
 
     number: int
@@ -51,7 +51,7 @@ class Reference(NamedTuple):
     text: str = ""
 
 
-class Block(NamedTuple):
+class ReportBlock(NamedTuple):
     """A paragraph, list item, table, heading or other block; `is_exempt` if it stands where no claim is made."""
 
     kind: BlockKind
@@ -66,8 +66,8 @@ class ShippedReport(NamedTuple):
     """
 
     language: Language
-    blocks: tuple[Block, ...]
-    references: tuple[Reference, ...]
+    blocks: tuple[ReportBlock, ...]
+    references: tuple[ReferenceLine, ...]
     malformed: tuple[str, ...]
     is_unlisted: bool = False
 
@@ -87,38 +87,38 @@ class ShippedReport(NamedTuple):
 def read_report(text: str) -> ShippedReport:
     """Take a report apart; headings are recognised in every language we write."""
     exempt = headings_of("gaps", "about", "knowledge", "notice")
-    places = dict.fromkeys(headings_of("references", "pictures"), "references") | dict.fromkeys(exempt, "exempt")
+    part_kinds = dict.fromkeys(headings_of("references", "pictures"), "references") | dict.fromkeys(exempt, "exempt")
     parts: dict[str, ReferencePart] = {
         title: key for key in get_args(ReferencePart) for title in headings_of(f"{key}_sources")
     }
     unlisted = headings_of("unlisted")
-    blocks: list[Block] = []
-    listed: list[Reference] = []
+    blocks: list[ReportBlock] = []
+    listed: list[ReferenceLine] = []
     malformed: list[str] = []
-    place = "body"
+    part_kind = "body"
     part: ReferencePart = "cited"
     is_unlisted = after_assumptions = False
     for found in blocks_of(text):
         kind, block = _kind(found), found.marked
         if kind == "heading":
             level, title = len(found.mark), found.text
-            if place == "references" and level > 2:
+            if part_kind == "references" and level > 2:
                 part = parts.get(title, part)
                 continue
             if level <= 2:
-                place = places.get(title, "body") if level == 2 else "body"
+                part_kind = part_kinds.get(title, "body") if level == 2 else "body"
                 part = "cited"
-        if place == "references":
+        if part_kind == "references":
             for line in block.split("\n") if kind == "prose" else ():
                 if match := _REFERENCE.fullmatch(line):
-                    listed.append(Reference(int(match[1]), part, line))
+                    listed.append(ReferenceLine(int(match[1]), part, line))
                 elif line.startswith("["):
                     malformed.append(line)
             continue
         names_assumptions = kind == "label" and block.strip("*:： ") in exempt
         after_assumptions = (after_assumptions and kind == "item") or names_assumptions
-        blocks.append(Block(kind, block, place == "exempt" or after_assumptions))
-        is_unlisted |= place == "exempt" and unescape(found.text) in unlisted
+        blocks.append(ReportBlock(kind, block, part_kind == "exempt" or after_assumptions))
+        is_unlisted |= part_kind == "exempt" and unescape(found.text) in unlisted
     return ShippedReport(_language(text), tuple(blocks), tuple(listed), tuple(malformed), is_unlisted)
 
 
@@ -133,7 +133,7 @@ def ends_in_marker(text: str) -> bool:
     return bool(_MARKERS_AT_END.search(text))
 
 
-def rows_of(block: Block) -> list[str]:
+def rows_of(block: ReportBlock) -> list[str]:
     """Return the lines of a table below its header; code has none."""
     tables = find_tables(block.text) if block.text.startswith("|") else ()
     return [block.text[row.start : row.end] for table in tables for row in table.rows]

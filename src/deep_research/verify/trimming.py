@@ -52,10 +52,10 @@ _ITEM = r"(?:[A-Z]?\d{1,3}(?:[.-]\d{1,3})*[a-z]?|[IVX]{2,5}|[A-Z])"
 # A dash right between two figures belongs to the item: it must not match in two ways.
 _BETWEEN = r"(?:,\s?|\s-\s?|-\s|-(?=[A-Z])|(?<=[A-Z])-(?![A-Z])|,?\s(?:and|to)\s)"
 _SHOWN = r"(?:fig(?:ure)?s?|tables?|charts?|eqs?|equations?)"
-_KEPT_ELSEWHERE = r"(?:sections?|sec|chapters?|ch|appendi(?:x|ces)|annex(?:es)?|box(?:es)?|notes?|pages?|pp?|part)"
+_OTHER_PARTS = r"(?:sections?|sec|chapters?|ch|appendi(?:x|ces)|annex(?:es)?|box(?:es)?|notes?|pages?|pp?|part)"
 _CROSS_REFERENCE = re.compile(
     rf"(?:(?:see|see also|cf\.)\s)?{_SHOWN}\.?\s?{_ITEM}(?:{_BETWEEN}{_ITEM})*"
-    rf"|(?:see|see also|cf\.)\s{_KEPT_ELSEWHERE}\.?\s?{_ITEM}(?:{_BETWEEN}{_ITEM})*"
+    rf"|(?:see|see also|cf\.)\s{_OTHER_PARTS}\.?\s?{_ITEM}(?:{_BETWEEN}{_ITEM})*"
     rf"|see\s(?:above|below|overleaf)|{_PAGES}"
     r"|(?:见|参见|详见|如)?[图表]\s?[\d一二三四五六七八九十]+(?:[-.]\d+)?(?:所示)?"
     r"|(?:见|参见|详见)\s?(?:上文|下文|前文|后文|附[录件表图]\s?[\dA-Z一二三四五六七八九十]*"

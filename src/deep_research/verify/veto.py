@@ -12,8 +12,8 @@ from deep_research.text.number_words import spelled_numbers
 from deep_research.text.quantities import digits_in
 from deep_research.verify.localized import in_english_form
 from deep_research.verify.names import unknown_name
-from deep_research.verify.nearest import Source, nearest
-from deep_research.verify.objection import Claim, is_told_day, objection_against
+from deep_research.verify.nearest import CheckedSource, nearest
+from deep_research.verify.objection import ClaimToCheck, is_supported_day, objection_against
 from deep_research.verify.particulars import dates_of, days_in
 
 
@@ -36,11 +36,11 @@ def veto(
         return Verdict(kind="not_found", reason="uncited")
     is_own = sentence.kind == "conclusion"
     text = in_english_form(sentence.text, language, [*(passage.quote for passage in passages), asked])
-    claim = Claim(
+    claim = ClaimToCheck(
         text=text,
         known=(*titles, asked),
         titles=tuple(titles),
-        given=(asked, *results) if is_own else (),
+        allowed_figures=(asked, *results) if is_own else (),
         is_own=is_own,
         is_exact=True,
     )
@@ -59,8 +59,8 @@ def veto(
 
 # A paragraph's sentences cite the same few passages.
 @lru_cache(maxsize=256)
-def _source(id_: str, quote: str) -> Source:
-    return Source(address=id_, title="", text=quote)
+def _source(id_: str, quote: str) -> CheckedSource:
+    return CheckedSource(address=id_, title="", text=quote)
 
 
 def veto_row(
@@ -77,16 +77,16 @@ def veto_row(
     Its labels are the writer's own words, and may hold the unit of the figures below. A row `is_own` if it concludes.
     """
     texts = [*(passage.quote for passage in passages), *titles, asked]
-    held = {number for text in texts for number in (*digits_in(text).values(), *spelled_numbers(text))}
+    numbers = {number for text in texts for number in (*digits_in(text).values(), *spelled_numbers(text))}
     days = days_in(texts)
     for _, written in cells:
         bare = value = in_english_form(written, language, texts)
         for date in dates_of(value):
-            if not is_told_day(date.iso, days, is_own=is_own):
+            if not is_supported_day(date.iso, days, is_own=is_own):
                 return Verdict(kind="not_found", reason=f"date: {date.raw}")
             bare = bare.replace(date.raw, " ")
         for digits, number in digits_in(bare).items():
-            if number not in held:
+            if number not in numbers:
                 return Verdict(kind="not_found", reason=f"number: {digits}")
         if name := unknown_name(value, " ".join(texts)):
             return Verdict(kind="not_found", reason=f"name: {name}")

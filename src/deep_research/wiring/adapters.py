@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from deep_research.errors import ConfigurationError
 from deep_research.settings import Settings
-from deep_research.wiring.limits import shared_limits
+from deep_research.wiring.limits import shared_limiter
 from deep_research.wiring.models import models_from, reasoner_from
 from deep_research.wiring.stores import open_store
 from deep_research.wiring.traces import observers_from
@@ -35,7 +35,7 @@ def build(settings: Settings) -> "Adapters":
     fallback = ExtractiveReasoner(corpus)
     models = models_from(settings)
     web = open_web(settings)
-    limits = shared_limits(settings)
+    limiter = shared_limiter(settings)
     sandbox, drawer = sandbox_from(settings) if settings.charts else None, drawing.Drawer()
     return Adapters(
         open_store=lambda: open_store(settings),
@@ -62,7 +62,7 @@ def build(settings: Settings) -> "Adapters":
                 web.close,
                 drawer.close,
                 sandbox and sandbox.close,
-                limits and limits.close,
+                limiter and limiter.close,
             )
             if close
         ),

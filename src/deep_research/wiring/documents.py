@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from deep_research.corpus.folder import FolderCorpus
-from deep_research.corpus.index import IndexPlace
+from deep_research.corpus.index import IndexLocation
 from deep_research.corpus.joined import SHARED, JoinedCorpus
 from deep_research.corpus.port import Corpus
 from deep_research.corpus.stored import Files, files_in
@@ -50,14 +50,14 @@ def documents_from(settings: Settings) -> OwnDocuments | None:
     folders = [folder for folder in (settings.docs, settings.also_docs) if folder is not None]
     if not folders:
         return None
-    files = [files_in(folder, index_place(settings)) for folder in folders]
+    files = [files_in(folder, index_location(settings)) for folder in folders]
     for each in files:
         each.check()
     corpora = [corpus_of(folder, settings) for folder in folders]
     return OwnDocuments(JoinedCorpus(*corpora) if len(corpora) > 1 else corpora[0], FileFetcher(*files))
 
 
-def index_place(settings: Settings) -> IndexPlace:
+def index_location(settings: Settings) -> IndexLocation:
     """Return where documents are indexed: in the PostgreSQL that is named, else in a file."""
     if settings.database_url is None:
         return settings.index_path
@@ -66,4 +66,4 @@ def index_place(settings: Settings) -> IndexPlace:
 
 def corpus_of(folder: Path, settings: Settings) -> FolderCorpus:
     """Return the documents of a folder as they are indexed."""
-    return FolderCorpus(folder, index=index_place(settings))
+    return FolderCorpus(folder, index=index_location(settings))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deep_research.errors import ConfigurationError
 from deep_research.settings import Settings, variable_of
-from deep_research.wiring.limits import shared_limits
+from deep_research.wiring.limits import shared_limiter
 
 if TYPE_CHECKING:
     from deep_research.llm.chat import VendorChat
@@ -158,17 +158,17 @@ def models_from(settings: Settings) -> Models:
     names = chosen_models(settings)
     if not names:
         return Models()
-    from deep_research.llm.chat import Limits, connect
+    from deep_research.llm.chat import ModelLimits, connect
     from deep_research.llm.prices import load_prices
     from deep_research.llm.registry import model_named
     from deep_research.llm.roles import RoleModels
 
     prices = load_prices(settings.prices)
-    limits = Limits(
+    limits = ModelLimits(
         settings.model_timeout_s,
         settings.model_idle_timeout_s,
         settings.model_calls_in_flight,
-        shared=shared_limits(settings),
+        shared=shared_limiter(settings),
     )
 
     def model(name: "ModelName") -> "VendorChat":

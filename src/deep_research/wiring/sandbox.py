@@ -4,7 +4,7 @@ from importlib.resources import files
 
 from deep_research.sandbox.bubblewrap import Bubblewrap
 from deep_research.sandbox.docker import Docker
-from deep_research.sandbox.process import Limits
+from deep_research.sandbox.process import SandboxLimits
 from deep_research.sandbox.warm import WarmSandbox
 from deep_research.settings import Settings
 
@@ -16,6 +16,6 @@ def sandbox_from(settings: Settings) -> WarmSandbox | None:
         for backend in (Docker(settings.sandbox_image), Bubblewrap())
         if settings.sandbox_backend in ("auto", backend.name)
     ]
-    limits = Limits(settings.sandbox_compute_timeout, settings.sandbox_memory_mb)
+    limits = SandboxLimits(settings.sandbox_compute_timeout, settings.sandbox_memory_mb)
     style = files("deep_research.charts").joinpath("style.py").read_text(encoding="utf-8")
     return WarmSandbox(backends, limits, style) if backends else None

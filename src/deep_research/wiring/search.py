@@ -9,7 +9,7 @@ from deep_research.messages.words import Words, words_in
 from deep_research.search.registry import ENGINES, EngineSpec
 from deep_research.settings import Settings, variable_of
 from deep_research.value import digest
-from deep_research.wiring.limits import shared_limits
+from deep_research.wiring.limits import shared_limiter
 from deep_research.wiring.stores import open_database
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def open_engine(spec: EngineSpec, settings: Settings) -> "PagedSearch":
 
     address, key, timeout_s = address_of(spec, settings), key_of(spec, settings), settings.search_timeout_s
     contact = settings.contact
-    throttle = throttle_of(spec, address=address, key=key, mail=mail_of(contact), shared=shared_limits(settings))
+    throttle = throttle_of(spec, address=address, key=key, mail=mail_of(contact), shared=shared_limiter(settings))
     server = next((one for one in settings.mcp_servers if one.engine_name == spec.name), None)
     if server is not None:
         return connect_server(server, timeout_s=timeout_s, contact=contact, throttle=throttle)
@@ -161,14 +161,14 @@ def open_web(settings: Settings) -> Web:
 
     if cache is None:
         return Web(tuple(engines), specs, web, None, close)
-    kept = tuple(
+    usable = tuple(
         CachedEngine(engine, cache, identity=_identity(specs[engine.name], settings), ttl_s=settings.search_cache_s)
         for engine in engines
     )
     # A page that other settings let in must not come out under these.
     rules = digest(sorted(settings.allowed_hosts), settings.respect_robots, chromium is not None)
     pages = CachedFetcher(web, cache, identity=rules, fresh_s=settings.search_cache_s)
-    return Web(kept, specs, pages, cache, close)
+    return Web(usable, specs, pages, cache, close)
 
 
 def _identity(spec: EngineSpec, settings: Settings) -> str:

@@ -80,7 +80,7 @@ class Traces:
                 span.set_status(StatusCode.ERROR)
                 raise
             finally:
-                span.set_attributes(_answered(work, with_texts=self._texts))
+                span.set_attributes(_reply_attributes(work, with_texts=self._texts))
 
 
 def _asked(work: "Work", *, with_texts: bool) -> tuple[str, Attributes]:
@@ -95,7 +95,7 @@ def _asked(work: "Work", *, with_texts: bool) -> tuple[str, Attributes]:
         case "stage":
             return f"stage {work.name}", own | {
                 "deep_research.stage": work.name,
-                "deep_research.scope": _place(work.scope),
+                "deep_research.scope": _plain_scope(work.scope),
             }
         case "llm":
             provider, _, model = work.name.partition(":")
@@ -103,7 +103,7 @@ def _asked(work: "Work", *, with_texts: bool) -> tuple[str, Attributes]:
                 "gen_ai.operation.name": "chat",
                 "gen_ai.provider.name": _PROVIDERS.get(provider, provider),
                 "gen_ai.request.model": model,
-                "deep_research.scope": _place(work.scope),
+                "deep_research.scope": _plain_scope(work.scope),
             }
             return f"chat {model}", own | asked | _prompt(work, with_texts=with_texts)
         case "search":
@@ -125,7 +125,7 @@ def _prompt(work: "Work", *, with_texts: bool) -> Attributes:
     if not with_texts:
         return asked
     said = [("user", "\n\n".join((*request.context, request.prompt)))]
-    said += [("assistant" if turn.speaker == "model" else "user", turn.text) for turn in request.turns]
+    said += [("assistant" if message.speaker == "model" else "user", message.text) for message in request.turns]
     messages = [{"role": role, "parts": [_part(text)]} for role, text in said]
     return asked | {
         "gen_ai.system_instructions": json.dumps([_part(request.system)]),
@@ -133,7 +133,7 @@ def _prompt(work: "Work", *, with_texts: bool) -> Attributes:
     }
 
 
-def _answered(work: "Work", *, with_texts: bool) -> Attributes:
+def _reply_attributes(work: "Work", *, with_texts: bool) -> Attributes:
     """Return what is known once the work has been done."""
     if work.kind == "search" and isinstance(work.answer, list):
         return {"deep_research.hits": len(work.answer)}
@@ -142,7 +142,7 @@ def _answered(work: "Work", *, with_texts: bool) -> Attributes:
     if work.kind != "llm" or not isinstance(work.answer, dict):
         return {}
     reply = ModelReply.from_json(work.answer["reply"])
-    answered: Attributes = {
+    attributes: Attributes = {
         "gen_ai.response.model": reply.model.partition(":")[2] or reply.model,
         "gen_ai.response.finish_reasons": [reply.stop],
         "gen_ai.usage.input_tokens": reply.tokens_in,
@@ -151,9 +151,9 @@ def _answered(work: "Work", *, with_texts: bool) -> Attributes:
         "deep_research.usd": reply.usd,
     }
     if not with_texts:
-        return answered
+        return attributes
     said = [{"role": "assistant", "parts": [_part(reply.text)], "finish_reason": reply.stop}]
-    return answered | {"gen_ai.output.messages": json.dumps(said)}
+    return attributes | {"gen_ai.output.messages": json.dumps(said)}
 
 
 def _part(text: str) -> Mapping[str, str]:
@@ -165,6 +165,6 @@ def _query(work: "Work") -> str:
     return str(asked.get("query", "")) if isinstance(asked, dict) else ""
 
 
-def _place(scope: str) -> str:
+def _plain_scope(scope: str) -> str:
     """Return a place in a run as far as it is named by words and numbers: some end in the address of a page."""
     return "/".join(takewhile(_PLAIN.fullmatch, scope.split("/")))

@@ -143,7 +143,7 @@ def test_nothing_is_left_of_a_process_that_was_ended_for_want_of_charts(monkeypa
         processes.append(await start(*command, **given))
         return processes[-1]
 
-    monkeypatch.setattr(drawing, "_IDLE_S", 0.0)
+    monkeypatch.setattr(drawing, "_UNUSED_S", 0.0)
     monkeypatch.setattr(asyncio, "create_subprocess_exec", noted)
 
     async def draw_and_wait() -> None:

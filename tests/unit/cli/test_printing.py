@@ -50,7 +50,7 @@ def test_logs_are_cleaned(capsys, monkeypatch):
 @pytest.mark.parametrize("kind", ["lines", "bars"])
 def test_events_are_cleaned(kind, capsys, monkeypatch):
     words, drawn = words_in("en"), io.StringIO()
-    shown = progress.Lines(words) if kind == "lines" else progress.Bars(words)
+    shown = progress.ProgressPrinter(words) if kind == "lines" else progress.Bars(words)
     if isinstance(shown, progress.Bars):
         console = Console(file=drawn, force_terminal=True, width=200)
         monkeypatch.setattr(shown, "_progress", Board(console=console, below=shown._sections.lines))

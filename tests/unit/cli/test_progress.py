@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from deep_research.cli.progress import Bars, Display, Lines
+from deep_research.cli.progress import Bars, Display, ProgressPrinter
 from deep_research.events import EventKind, RunEvent
 from deep_research.messages.words import words_in
 from deep_research.service.progress_lines import EventLines
@@ -72,7 +72,7 @@ def test_lines_tell_of_each_round_and_silence_of_none(capsys):
     judged = event(
         "section-coverage", section="Costs", round=1, coverage=0.2, score=3, is_sufficient=False, gaps=["no figures"]
     )
-    Lines(words_in("en")).show(judged)
+    ProgressPrinter(words_in("en")).show(judged)
     assert capsys.readouterr().err == "  Costs: round 1, 20% covered · 3/10 · searches again · no figures\n"
     Display().show(judged)
     assert capsys.readouterr().err == ""

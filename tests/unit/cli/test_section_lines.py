@@ -33,15 +33,15 @@ def judged(section: str, round_: int, **changes: Any) -> dict[str, Any]:
 
 def planned(*titles: str, language: Language = "en") -> SectionLines:
     lines = SectionLines(words_in(language))
-    lines.account.take(event("report-plan", title="t", goal="", sections=[{"title": title} for title in titles]))
+    lines.collector.take(event("report-plan", title="t", goal="", sections=[{"title": title} for title in titles]))
     return lines
 
 
 def test_sections_stand_in_the_order_of_the_plan_from_their_first_query_on() -> None:
     lines = planned("Costs", "People")
     assert lines.lines() == []
-    lines.account.take(event("serp-query", section="People", round=1, queries=[]))
-    lines.account.take(event("serp-query", section="Costs", round=1, queries=[]))
+    lines.collector.take(event("serp-query", section="People", round=1, queries=[]))
+    lines.collector.take(event("serp-query", section="Costs", round=1, queries=[]))
     assert lines.lines() == [
         "  Costs   ░░░░░░░░   0%  round 1: searching",
         "  People  ░░░░░░░░   0%  round 1: searching",
@@ -50,12 +50,12 @@ def test_sections_stand_in_the_order_of_the_plan_from_their_first_query_on() -> 
 
 def test_a_round_is_judged_and_the_next_one_says_what_it_is_for() -> None:
     lines = planned("Costs")
-    lines.account.take(event("serp-query", section="Costs", round=1, queries=[]))
-    lines.account.take(event("section-coverage", **judged("Costs", 1)))
+    lines.collector.take(event("serp-query", section="Costs", round=1, queries=[]))
+    lines.collector.take(event("section-coverage", **judged("Costs", 1)))
     assert lines.lines() == ["  Costs  ████░░░░  50%  5/10, diversity only 2 · only one source · searches again"]
-    lines.account.take(event("serp-query", section="Costs", round=2, queries=[]))
+    lines.collector.take(event("serp-query", section="Costs", round=2, queries=[]))
     assert lines.lines() == ["  Costs  ████░░░░  50%  round 2: searching · only one source"]
-    lines.account.take(
+    lines.collector.take(
         event("section-coverage", **judged("Costs", 2, coverage=1.0, is_sufficient=True, stop="sufficient"))
     )
     assert lines.lines() == ["  Costs  ████████ 100%  5/10, diversity only 2 · enough"]
@@ -63,9 +63,9 @@ def test_a_round_is_judged_and_the_next_one_says_what_it_is_for() -> None:
 
 def test_once_the_search_is_over_no_section_claims_to_search_again() -> None:
     lines = planned("Costs", "People")
-    lines.account.take(event("serp-query", section="Costs", round=1, queries=[]))
-    lines.account.take(event("section-coverage", **judged("Costs", 1)))
-    lines.account.take(event("progress", step="analyze", status="started"))
+    lines.collector.take(event("serp-query", section="Costs", round=1, queries=[]))
+    lines.collector.take(event("section-coverage", **judged("Costs", 1)))
+    lines.collector.take(event("progress", step="analyze", status="started"))
     assert lines.lines() == ["  Costs  ████░░░░  50%  5/10, diversity only 2 · only one source · nothing new found"]
 
 
@@ -83,7 +83,7 @@ def test_every_end_has_words_of_its_own(language: Language, stop: str) -> None:
 def test_wide_titles_are_cut_to_the_same_width() -> None:
     lines = planned("供热泵改造的成本与资金来源以及其他", "Costs", language="zh-Hans")
     for title in ("供热泵改造的成本与资金来源以及其他", "Costs"):
-        lines.account.take(event("serp-query", section=title, round=1, queries=[]))
+        lines.collector.take(event("serp-query", section=title, round=1, queries=[]))
     first, second = (line.partition("░")[0] for line in lines.lines())
     assert cell_len(first) == cell_len(second)
     assert "…" in first

@@ -287,7 +287,7 @@ def raise_version(monkeypatch) -> Iterator[Callable[[str], None]]:
         elif name:
             monkeypatch.setitem(EXTRACTOR_VERSIONS, name, 99)
         extractor_of.cache_clear()
-        index.maker.cache_clear()
+        index.index_version.cache_clear()
 
     yield raised
     monkeypatch.undo()
@@ -309,7 +309,7 @@ async def test_an_index_is_valid_for_as_long_as_its_versions_are(
 
 
 def test_what_made_an_index_is_told_by_versions_and_by_no_source():
-    names = {part.partition("/")[0] for part in index.maker().replace("+", " ").split()}
+    names = {part.partition("/")[0] for part in index.index_version().replace("+", " ").split()}
     packages = {"snowballstemmer", "PyStemmer", "opencc", "lxml"}
     packages |= {"trafilatura", "pypdfium2", "python-docx", "python-pptx", "openpyxl"}
     assert names == {"index", "analyzer", *EXTRACTOR_VERSIONS, *packages}

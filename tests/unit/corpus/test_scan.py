@@ -7,7 +7,7 @@ import pytest
 
 from deep_research.corpus.files import locate
 from deep_research.corpus.port import Skipped, Survey
-from deep_research.corpus.scan import Entry, Scan, check_documents, require_documents, scan_folder
+from deep_research.corpus.scan import Scan, ScannedFile, check_documents, require_documents, scan_folder
 from deep_research.errors import InputError, SourceError
 
 
@@ -19,7 +19,7 @@ def _write(root: Path, *names: str) -> None:
 
 
 def _scan(root: Path) -> tuple[list[str], Scan]:
-    taken: list[Entry] = []
+    taken: list[ScannedFile] = []
     scan = scan_folder(root, taken.append)
     return sorted(entry.address for entry in taken), scan
 

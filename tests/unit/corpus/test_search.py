@@ -147,7 +147,7 @@ async def test_common_terms_do_not_help_to_find_but_count_in_the_score(corpus, d
         both="The walrus slept where ferries leave daily. " + "Nothing else is told. " * 9,
     )
     await corpus.refresh()
-    pruned = FolderCorpus(docs, index=tmp_path / "state" / "corpus.db", max_looked_at=20)
+    pruned = FolderCorpus(docs, index=tmp_path / "state" / "corpus.db", max_scanned=20)
     question = "walrus slept, ferries daily, else told nothing"
     hits = await pruned.search(question, limit=4)
     assert hits[0].address == "both.md"

@@ -17,7 +17,7 @@ from deep_research.export.markup import element, joined
 from deep_research.messages.words import words_in
 from deep_research.report.citation import Citations
 from deep_research.report.edition import CitedPassage, Edition
-from deep_research.report.layout import Chapter, Items, Label, Picture, Prose, Report, Table, laid_out
+from deep_research.report.layout import Chapter, Items, Label, Picture, Prose, ReportLayout, Table, laid_out
 from deep_research.report.markdown import opening_of, render
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict, note, row
 from deep_research.request import Language
@@ -422,7 +422,7 @@ def test_where_a_picture_is_none_its_values_are_shown(pictures):
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_report_that_found_nothing_is_a_page_and_what_a_model_says_itself_stands_apart(language):
     own, words = edition(language), words_in(language)
-    report = Report(title="T", knowledge="From memory.", gaps=("All of it.",), run_line="Run")
+    report = ReportLayout(title="T", knowledge="From memory.", gaps=("All of it.",), run_line="Run")
     empty = own.model_copy(update={"report": report, "citations": Citations(), "passages": ()})
     page = page_of(empty)
     apart = page.xpath("//section[@class='knowledge']")[0]

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from deep_research.errors import CallFailed, ConfigurationError
-from deep_research.llm.chat import Limits, VendorChat, connect
+from deep_research.llm.chat import ModelLimits, VendorChat, connect
 from deep_research.llm.port import ModelRequest
 from deep_research.llm.readiness import require_ready
 from deep_research.llm.registry import PROVIDERS, ModelName
@@ -16,7 +16,7 @@ from tests.support.loopback import stop_accepting
 from tests.support.waiting import HANG_S
 
 REQUEST = ModelRequest(act="plan", role="task", prompt="What is known?", max_tokens=300)
-LIMITS = Limits(timeout_s=20, idle_timeout_s=20)
+LIMITS = ModelLimits(timeout_s=20, idle_timeout_s=20)
 NAME = ModelName(PROVIDERS["openai-compatible"], "some-model")
 
 

@@ -15,7 +15,7 @@ async def test_a_run_is_queued_until_it_begins_and_stopping_until_it_ends(tmp_pa
     service = ResearchService(settings_for(tmp_path), at_once=0)
     waiting = await service.create(NewRun(question="What did the plant cost?"), LOCAL)
     begun = await service.create(NewRun(question="What did the plant produce?"), LOCAL)
-    await service.store.claim(begun.id, current_owner(), lease_s=60)
+    await service.store.lease(begun.id, current_owner(), lease_s=60)
     await service.cancel(begun.id, LOCAL)
 
     async def tell(_: str) -> None:

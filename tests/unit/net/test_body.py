@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.errors import SourceError
-from deep_research.net.body import Body
+from deep_research.net.body import BodyReader
 
 MIB = 1024 * 1024
 
@@ -33,7 +33,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 def unpack(
     encoding: str, sent: bytes, *, step: int = 64 * 1024, max_bytes: int = MIB, max_decoded_bytes: int = MIB
 ) -> bytes:
-    body = Body(encoding, max_bytes=max_bytes, max_decoded_bytes=max_decoded_bytes)
+    body = BodyReader(encoding, max_bytes=max_bytes, max_decoded_bytes=max_decoded_bytes)
     for start in range(0, len(sent), step):
         body.feed(sent[start : start + step])
     return body.finish()
@@ -76,7 +76,7 @@ def test_the_limits_are_exact():
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "compress", "gzip, br"])
 def test_a_compression_that_was_not_asked_for_is_refused_unread(encoding: str):
     with pytest.raises(SourceError, match="not asked for"):
-        Body(encoding, max_bytes=MIB, max_decoded_bytes=MIB)
+        BodyReader(encoding, max_bytes=MIB, max_decoded_bytes=MIB)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 
 from deep_research.messages.language import LANGUAGES
 from deep_research.messages.words import words_in
-from deep_research.pipeline.about import limits_of
+from deep_research.pipeline.about import limitations_of
 from deep_research.pipeline.gap import Gap
 
 
@@ -10,5 +10,5 @@ from deep_research.pipeline.gap import Gap
 def test_that_rules_made_the_plan_in_a_models_place_is_said(language: str) -> None:
     words = words_in(language)
     plan, other = (Gap(kind="act", scope=act, subject=act, reason="no JSON") for act in ("plan", "extract"))
-    assert words("failed.plan") in limits_of([plan], words)
-    assert words("failed.plan") not in limits_of([other], words)
+    assert words("failed.plan") in limitations_of([plan], words)
+    assert words("failed.plan") not in limitations_of([other], words)

@@ -50,7 +50,7 @@ def test_what_is_reserved_is_not_there_for_others():
     ledger = _ledger(tokens=100)
     ledger.reserve(Spend(tokens=60))
     assert ledger.refusal(Spend(tokens=50), "ending") == "tokens"
-    ledger.settle(Spend(tokens=60), Spend(tokens=10))
+    ledger.charge(Spend(tokens=60), Spend(tokens=10))
     assert ledger.refusal(Spend(tokens=50), "ending") is None
     assert ledger.spent.tokens == 10
 
@@ -58,7 +58,7 @@ def test_what_is_reserved_is_not_there_for_others():
 def test_a_call_over_its_estimate_lowers_the_rest():
     ledger = _ledger(tokens=100)
     ledger.reserve(Spend(tokens=10))
-    ledger.settle(Spend(tokens=10), Spend(tokens=95))
+    ledger.charge(Spend(tokens=10), Spend(tokens=95))
     assert ledger.refusal(Spend(tokens=6), "ending") == "tokens"
     assert ledger.refusal(Spend(tokens=5), "ending") is None
 
@@ -71,7 +71,7 @@ def test_money_never_goes_over_the_limit_by_rounding(cents, limit_cents):
         estimate = Spend(usd=cent / 100)
         if ledger.refusal(estimate, "ending") is None:
             ledger.reserve(estimate)
-            ledger.settle(estimate, estimate)
+            ledger.charge(estimate, estimate)
             paid += cent
         else:
             assert paid + cent > limit_cents, "a call was refused that fits"
@@ -103,7 +103,7 @@ async def test_a_call_waits_for_reservations_and_is_refused_only_by_what_is_real
     waiting = asyncio.create_task(ledger.admit(large, "ending"))
     await asyncio.sleep(0)
     assert not waiting.done()
-    ledger.settle(large, Spend(tokens=10))
+    ledger.charge(large, Spend(tokens=10))
     assert await waiting is None
-    ledger.settle(large, Spend(tokens=30))
+    ledger.charge(large, Spend(tokens=30))
     assert await ledger.admit(large, "ending") == "tokens"

@@ -10,13 +10,17 @@ from deep_research.errors import CannotWrite, StageFailed
 from deep_research.pipeline.context import RunContext, StageContext
 from deep_research.pipeline.fan_out import fan_out, isolated, out_of_files
 from deep_research.pipeline.gap import Gap
-from deep_research.pipeline.journal import Trail
+from deep_research.pipeline.journal import Dependencies
 from deep_research.pipeline.scope import Scope
 
 
 def _context() -> StageContext:
     return StageContext(
-        run=cast("RunContext", None), scope=Scope("read"), phase="research", trail=Trail(("start",)), is_branch=False
+        run=cast("RunContext", None),
+        scope=Scope("read"),
+        phase="research",
+        dependencies=Dependencies(("start",)),
+        is_branch=False,
     )
 
 
@@ -38,12 +42,12 @@ async def test_trails_fork_and_join():
 
     async def work(item: str, branch: StageContext) -> None:
         assert branch.is_branch
-        assert branch.trail.heads == ("start",)
+        assert branch.dependencies.heads == ("start",)
         if item:
-            branch.trail.follow(item)
+            branch.dependencies.follow(item)
 
     await fan_out("page", ["b", "a", ""], work, context=context)
-    assert context.trail.heads == ("a", "b", "start")
+    assert context.dependencies.heads == ("a", "b", "start")
 
 
 async def test_what_branches_lose_is_handed_up():
@@ -63,7 +67,7 @@ async def test_nothing_to_do_changes_nothing():
         raise AssertionError
 
     assert await fan_out("page", [], work, context=context) == []
-    assert context.trail.heads == ("start",)
+    assert context.dependencies.heads == ("start",)
 
 
 async def test_an_error_ends_the_other_branches_before_it_goes_on():

@@ -15,7 +15,7 @@ from deep_research.pipeline.records import RunRecords
 from deep_research.report.citation import Citations, Source
 from deep_research.report.edition import CitedPassage, Edition
 from deep_research.report.figure import Caption, DataRow, Figure
-from deep_research.report.layout import Chapter, Report
+from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.markdown import opening_of, render, seen_from
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict
 from deep_research.request import Language
@@ -65,18 +65,18 @@ def said(text: str, *ids: str, section: str = "Costs", is_own: bool = True, **mo
     return Paragraph(section=section, sentences=(sentence,), **more)
 
 
-def placed(report: Report, *figures: Figure, language: Language = "en") -> tuple[Report, list[str]]:
+def placed(report: ReportLayout, *figures: Figure, language: Language = "en") -> tuple[ReportLayout, list[str]]:
     shelf = cast(RunRecords, Shelf(figures))
     ids = [str(at) for at in range(len(figures))]
     return asyncio.run(with_figures(report, ids, words_in(language), shelf))
 
 
-def report_of(*chapters: Sequence[Paragraph], abstract: Sequence[Paragraph] = ()) -> Report:
+def report_of(*chapters: Sequence[Paragraph], abstract: Sequence[Paragraph] = ()) -> ReportLayout:
     named = tuple(Chapter(title=own[0].section, paragraphs=tuple(own)) for own in chapters)
-    return Report(title="R", abstract=tuple(abstract), chapters=named, run_line="run")
+    return ReportLayout(title="R", abstract=tuple(abstract), chapters=named, run_line="run")
 
 
-def outline(report: Report) -> list[str]:
+def outline(report: ReportLayout) -> list[str]:
     """Return the paragraphs as one letter each: what was there by its text, what introduces a figure, and figures."""
     return [
         f"[{each.number} {each.figure.title}]" if isinstance(each, Caption) else each.sentences[0].text.split(":")[0]
@@ -177,7 +177,7 @@ def test_what_has_nothing_to_do_with_the_report_is_left_out_and_named() -> None:
     assert (shown, left) == (report, ["Elsewhere"])
 
 
-def _rendered(shown: Report, language: Language = "en") -> str:
+def _rendered(shown: ReportLayout, language: Language = "en") -> str:
     sources = tuple(Source(document=id_, title=id_, address=f"{id_}.md") for id_ in ("d1", "d2"))
     citations = Citations(cited=sources)
     return render(

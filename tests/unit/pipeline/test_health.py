@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from deep_research.messages.words import words_in
-from deep_research.pipeline.retrieval import Account, EngineHealth, Health
+from deep_research.pipeline.retrieval import EngineHealth, RetrievalHealth, SearchSummary
 from deep_research.search.registry import ENGINES
 from deep_research.sources.ranking import LOCAL
 
@@ -35,7 +35,7 @@ OWN = EngineHealth(LOCAL, asked=4, results=4, read=1)
 )
 @pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
 def test_a_general_web_that_could_not_be_searched_is_told(engines, is_told, language):
-    lines = Account(Health(engines, 0, 0, {}), ENGINES, words_in(language)).notice()
+    lines = SearchSummary(RetrievalHealth(engines, 0, 0, {}), ENGINES, words_in(language)).notice()
     others = [one for one in engines if one.read]
     assert len(lines) == (1 + bool(others) if is_told else 0)
     if is_told:
@@ -43,6 +43,8 @@ def test_a_general_web_that_could_not_be_searched_is_told(engines, is_told, lang
 
 
 def test_counts_and_sources_are_those_of_the_run():
-    lost, rests = Account(Health((OWN, WIKIPEDIA, CHALLENGED, WITHOUT_KEY), 0, 0, {}), ENGINES, words_in("en")).notice()
+    lost, rests = SearchSummary(
+        RetrievalHealth((OWN, WIKIPEDIA, CHALLENGED, WITHOUT_KEY), 0, 0, {}), ENGINES, words_in("en")
+    ).notice()
     assert "of 5 queries to DuckDuckGo, Tavily, 5 failed" in lost
     assert rests == "This report rests on: Your documents, Wikipedia."

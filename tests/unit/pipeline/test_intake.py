@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from deep_research.errors import ClarificationFailed
-from deep_research.pipeline.stages.intake import brief_from, exchange_from, inquiry_from, names_it, settled
+from deep_research.pipeline.stages.intake import brief_from, exchange_from, final_assessment, inquiry_from, names_it
 from deep_research.pipeline.state import DeepResearchState
 from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.values import Assessment, ClarificationQuestion, Exchange, Inquiry, TaskBrief
@@ -24,7 +24,7 @@ def judgement(action: str, **given: Any) -> Assessment:
 
 def brought_in_line(assessment: Assessment, question: str = "癌症", **given: Any) -> Assessment:
     inquiry = Inquiry(question=question, **given)
-    return settled(assessment, assess(inquiry), inquiry)
+    return final_assessment(assessment, assess(inquiry), inquiry)
 
 
 def told(*answers: str) -> tuple[Exchange, ...]:
@@ -56,7 +56,7 @@ def test_whoever_is_not_asked_again_gets_stated_assumptions(answers: tuple[str, 
 def test_every_doubt_that_is_left_open_is_told(question: str) -> None:
     given: dict[str, Any] = {"unknown_terms": ("XYZ123",), "exchanges": told("start now")}
     inquiry = Inquiry(question=question, **given)
-    started = settled(assess(inquiry, infers_focus=False), assess(inquiry), inquiry)
+    started = final_assessment(assess(inquiry, infers_focus=False), assess(inquiry), inquiry)
     assert started.next_action == "START_RESEARCH"
     assert started.assumptions
 
@@ -135,9 +135,9 @@ def test_rules_give_the_focuses_of_a_question_and_of_its_answers() -> None:
 def test_rules_hold_for_a_judge_that_does_not_know_them() -> None:
     rules = IntakeRules(terms={"CV": "computer vision"}, questions={"aspect": "Which part of {topic}?"})
     inquiry = Inquiry(question="cancer", rules=rules)
-    asked = settled(judgement("NEED_CLARIFICATION", clarification=ASKED.to_json()), assess(inquiry), inquiry)
+    asked = final_assessment(judgement("NEED_CLARIFICATION", clarification=ASKED.to_json()), assess(inquiry), inquiry)
     assert asked.clarification_question == "Which part of cancer?"
-    started = settled(judgement("START_RESEARCH", refined_query="CV in radiology"), assess(inquiry), inquiry)
+    started = final_assessment(judgement("START_RESEARCH", refined_query="CV in radiology"), assess(inquiry), inquiry)
     assert started.refined_query == "CV (computer vision) in radiology"
     assert len(started.assumptions) == 1
 

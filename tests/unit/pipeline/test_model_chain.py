@@ -21,12 +21,12 @@ from deep_research.errors import (
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
 from deep_research.pipeline.budget import BudgetLedger
 from deep_research.pipeline.context import RunContext, StageContext
-from deep_research.pipeline.journal import Journal, Trail, spent_so_far
+from deep_research.pipeline.journal import Dependencies, Journal, spent_so_far
 from deep_research.pipeline.journalled import JournalledModel
 from deep_research.pipeline.prompt_meter import PromptMeter
 from deep_research.pipeline.scope import Scope
 from deep_research.request import Budget, Spend
-from deep_research.store.port import Claim
+from deep_research.store.port import Lease
 from deep_research.store.store import Store
 from deep_research.testing import FakeClock
 from tests.support.store_samples import start_run
@@ -63,128 +63,128 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 
 @pytest.fixture
-async def claim(store: Store) -> Claim:
+async def lease(store: Store) -> Lease:
     return await start_run(store, RUN)
 
 
 def _chain(
     store: Store,
-    claim: Claim,
+    lease: Lease,
     models: Sequence[Model],
     *,
     clock: FakeClock | None = None,
     scope: str = "plan",
-    is_given_up: bool = False,
+    is_abandoned: bool = False,
     **limits: float,
 ) -> JournalledModel:
     clock = clock or FakeClock()
     ledger = BudgetLedger(Budget.from_json(limits), Spend(), active_s=lambda: 0.0)
-    journal = Journal(store=store, claim=claim, ledger=ledger, clock=clock, code_version="1")
+    journal = Journal(store=store, lease=lease, ledger=ledger, clock=clock, code_version="1")
     run = cast("RunContext", SimpleNamespace(journal=journal))
-    at = StageContext(run=run, scope=Scope(scope), phase="ending", trail=Trail(), is_branch=False)
-    return JournalledModel(tuple(models), at.call, clock=clock, meter=PromptMeter(), tries=3, is_given_up=is_given_up)
+    at = StageContext(run=run, scope=Scope(scope), phase="ending", dependencies=Dependencies(), is_branch=False)
+    return JournalledModel(tuple(models), at.call, clock=clock, meter=PromptMeter(), tries=3, is_abandoned=is_abandoned)
 
 
-async def test_a_busy_model_is_waited_for_with_growing_waits(store, claim):
+async def test_a_busy_model_is_waited_for_with_growing_waits(store, lease):
     clock, model = FakeClock(), Model("a", ModelBusy("busy"), NetworkError("reset"))
-    assert (await _chain(store, claim, [model], clock=clock).complete(REQUEST)).text == "a"
+    assert (await _chain(store, lease, [model], clock=clock).complete(REQUEST)).text == "a"
     assert clock.waits == [1.0, 2.0]
 
 
-async def test_a_models_own_wish_to_wait_is_honoured(store, claim):
+async def test_a_models_own_wish_to_wait_is_honoured(store, lease):
     clock, model = FakeClock(), Model("a", ModelBusy("busy", retry_after_s=7.0))
-    await _chain(store, claim, [model], clock=clock).complete(REQUEST)
+    await _chain(store, lease, [model], clock=clock).complete(REQUEST)
     assert clock.waits == [8.0]
 
 
-async def test_a_wish_for_too_long_a_wait_goes_to_the_next_model(store, claim):
+async def test_a_wish_for_too_long_a_wait_goes_to_the_next_model(store, lease):
     clock, first, second = FakeClock(), Model("a", ModelBusy("busy", retry_after_s=3600.0)), Model("b")
-    assert (await _chain(store, claim, [first, second], clock=clock).complete(REQUEST)).text == "b"
+    assert (await _chain(store, lease, [first, second], clock=clock).complete(REQUEST)).text == "b"
     assert (clock.waits, first.calls) == ([], 1)
 
 
 @pytest.mark.parametrize("failure", [CreditSpent("no credit"), ModelError("bad request")])
-async def test_a_model_that_will_never_answer_is_passed_over_at_once(store, claim, failure):
+async def test_a_model_that_will_never_answer_is_passed_over_at_once(store, lease, failure):
     first, second = Model("a", failure, failure), Model("b")
-    chain = _chain(store, claim, [first, second])
+    chain = _chain(store, lease, [first, second])
     assert (await chain.complete(REQUEST)).text == "b"
     assert first.calls == 1
     assert chain.passed_over is failure, "who is billed instead is no secret"
 
 
-async def test_a_wrong_key_of_the_first_bills_nobody_else(store, claim):
+async def test_a_wrong_key_of_the_first_bills_nobody_else(store, lease):
     first, second = Model("a", ModelRefused("wrong key")), Model("b")
     with pytest.raises(ModelRefused, match="wrong key"):
-        await _chain(store, claim, [first, second]).complete(REQUEST)
+        await _chain(store, lease, [first, second]).complete(REQUEST)
     assert (first.calls, second.calls) == (1, 0)
 
 
-async def test_a_wrong_key_further_on_is_passed_over(store, claim):
+async def test_a_wrong_key_further_on_is_passed_over(store, lease):
     first = Model("a", *(NetworkError("down") for _ in range(3)))
     second, third = Model("b", ModelRefused("wrong key")), Model("c")
-    assert (await _chain(store, claim, [first, second, third]).complete(REQUEST)).text == "c"
+    assert (await _chain(store, lease, [first, second, third]).complete(REQUEST)).text == "c"
 
 
-async def test_where_all_fail_the_first_tells_why_and_all_are_asked_again(store, claim):
+async def test_where_all_fail_the_first_tells_why_and_all_are_asked_again(store, lease):
     first = Model("a", CreditSpent("no credit"))
     second = Model("b", *(NetworkError("down") for _ in range(3)))
     with pytest.raises(CreditSpent, match="no credit") as caught:
-        await _chain(store, claim, [first, second]).complete(REQUEST)
-    await store.supersede_calls(claim, caught.value.call_keys)
-    assert (await _chain(store, claim, [Model("a", NetworkError("down")), Model("b")]).complete(REQUEST)).text == "a"
+        await _chain(store, lease, [first, second]).complete(REQUEST)
+    await store.supersede_calls(lease, caught.value.call_keys)
+    assert (await _chain(store, lease, [Model("a", NetworkError("down")), Model("b")]).complete(REQUEST)).text == "a"
 
 
-async def test_the_budget_holds_for_every_model_of_the_chain(store, claim):
+async def test_the_budget_holds_for_every_model_of_the_chain(store, lease):
     first, second = Model("a", *(NetworkError("down") for _ in range(3))), Model("b")
     with pytest.raises(BudgetExceeded):
-        await _chain(store, claim, [first, second], tokens=99).complete(REQUEST)
+        await _chain(store, lease, [first, second], tokens=99).complete(REQUEST)
     assert (first.calls, second.calls) == (0, 0)
 
 
-async def test_a_resumed_run_goes_on_at_the_try_it_stood_at_and_does_not_wait_again(store, claim):
+async def test_a_resumed_run_goes_on_at_the_try_it_stood_at_and_does_not_wait_again(store, lease):
     first = Model("a", ModelBusy("busy"), ModelBusy("busy"), ModelBusy("busy"))
     with pytest.raises(ModelBusy):
-        await _chain(store, claim, [first]).complete(REQUEST)
+        await _chain(store, lease, [first]).complete(REQUEST)
     clock, later = FakeClock(), Model("a")
-    assert (await _chain(store, claim, [first, later], clock=clock).complete(REQUEST)).text == "a"
+    assert (await _chain(store, lease, [first, later], clock=clock).complete(REQUEST)).text == "a"
     assert (first.calls, later.calls, clock.waits) == (3, 1, [])
 
 
-async def test_the_same_prompt_is_paid_once_wherever_it_is_asked(store, claim):
+async def test_the_same_prompt_is_paid_once_wherever_it_is_asked(store, lease):
     model = Model("a")
-    await _chain(store, claim, [model], scope="section/1").complete(REQUEST)
-    await _chain(store, claim, [model], scope="section/2").complete(REQUEST)
+    await _chain(store, lease, [model], scope="section/1").complete(REQUEST)
+    await _chain(store, lease, [model], scope="section/2").complete(REQUEST)
     assert model.calls == 1
 
 
-async def test_an_answer_on_record_is_kept_when_the_run_goes_on_with_another_model(store, claim):
-    await _chain(store, claim, [Model("a")]).complete(REQUEST)
+async def test_an_answer_on_record_is_kept_when_the_run_goes_on_with_another_model(store, lease):
+    await _chain(store, lease, [Model("a")]).complete(REQUEST)
     other = Model("b")
-    assert (await _chain(store, claim, [other]).complete(REQUEST)).text == "a"
+    assert (await _chain(store, lease, [other]).complete(REQUEST)).text == "a"
     assert other.calls == 0
 
 
-async def test_every_try_is_reserved_and_what_a_failed_one_cost_is_counted(store, claim):
+async def test_every_try_is_reserved_and_what_a_failed_one_cost_is_counted(store, lease):
     cut = NetworkError("cut in mid-stream", spend=Spend(tokens=40, usd=0.004))
-    await _chain(store, claim, [Model("a", cut)]).complete(REQUEST)
+    await _chain(store, lease, [Model("a", cut)]).complete(REQUEST)
     spent = spent_so_far(await store.list_calls(RUN))
     assert spent.tokens == 75
     assert spent.usd == pytest.approx(0.006)
 
 
-async def test_a_budget_refuses_before_the_call(store, claim):
+async def test_a_budget_refuses_before_the_call(store, lease):
     model = Model("a")
     with pytest.raises(BudgetExceeded):
-        await _chain(store, claim, [model], tokens=99).complete(REQUEST)
+        await _chain(store, lease, [model], tokens=99).complete(REQUEST)
     assert model.calls == 0
 
 
-async def test_an_act_that_was_given_up_is_answered_from_the_record_alone(store, claim):
+async def test_an_act_that_was_given_up_is_answered_from_the_record_alone(store, lease):
     model = Model("a")
-    await _chain(store, claim, [model]).complete(REQUEST)
-    assert (await _chain(store, claim, [model], is_given_up=True).complete(REQUEST)).text == "a"
+    await _chain(store, lease, [model]).complete(REQUEST)
+    assert (await _chain(store, lease, [model], is_abandoned=True).complete(REQUEST)).text == "a"
     with pytest.raises(UnusableAnswer, match="plan"):
-        await _chain(store, claim, [model], is_given_up=True).complete(REQUEST.model_copy(update={"prompt": "new"}))
+        await _chain(store, lease, [model], is_abandoned=True).complete(REQUEST.model_copy(update={"prompt": "new"}))
     assert model.calls == 1
 
 

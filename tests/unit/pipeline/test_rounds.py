@@ -8,7 +8,7 @@ from deep_research.database.sqlite import SqliteFile
 from deep_research.events import EventKind, RunEvent
 from deep_research.pipeline.folder import RunFolder
 from deep_research.pipeline.round_log import FILE, RoundLog, rounds_of
-from deep_research.store.port import Claim, NewEvent
+from deep_research.store.port import Lease, NewEvent
 from deep_research.store.store import Store
 from deep_research.value import JsonObject
 from tests.support.store_samples import START, start_run
@@ -92,11 +92,11 @@ def test_what_a_retry_tells_anew_replaces_what_was_told_before() -> None:
 async def test_sections_that_end_at_once_leave_every_round_in_the_file(tmp_path: Path) -> None:
     store = Store(SqliteFile(tmp_path / "store.db"))
     try:
-        claim = await start_run(store)
-        folder, log = RunFolder(tmp_path, store=store, claim=claim), RoundLog()
+        lease = await start_run(store)
+        folder, log = RunFolder(tmp_path, store=store, lease=lease), RoundLog()
 
         async def end(section: int) -> None:
-            await _tell(store, claim, section)
+            await _tell(store, lease, section)
             await log.write(folder)
 
         await asyncio.gather(*(end(section) for section in range(1, 9)))
@@ -109,9 +109,9 @@ async def test_sections_that_end_at_once_leave_every_round_in_the_file(tmp_path:
         await store.close()
 
 
-async def _tell(store: Store, claim: Claim, section: int) -> None:
+async def _tell(store: Store, lease: Lease, section: int) -> None:
     new = [
         NewEvent(at=START, kind=kind, key=f"{kind}:{place}", data=data)
         for kind, place, data in told(section, 1, f"S{section}")
     ]
-    await store.append_events(claim, new)
+    await store.append_events(lease, new)

@@ -24,7 +24,7 @@ from deep_research.request import Budget, ResearchRequest, SearchEngineConfig, S
 from deep_research.search.registry import ENGINES, EngineSpec
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.store.lease import current_owner
-from deep_research.store.port import Claim, JournalRow
+from deep_research.store.port import JournalRow, Lease
 from deep_research.store.store import Store
 from tests.support.store_samples import LEASE_S, make_run
 from tests.support.waiting import until
@@ -65,7 +65,7 @@ class SearchSetup:
         self.store = store
         self._folder = folder
         self._runs = 0
-        self._claims: dict[str, Claim] = {}
+        self._claims: dict[str, Lease] = {}
 
     async def context(
         self,
@@ -85,8 +85,8 @@ class SearchSetup:
             await self.store.create_run(row.model_copy(update={"request": given}))
         run = resumed or f"run{self._runs:05}"
         if not resumed:
-            self._claims[run] = await self.store.claim(run, current_owner(), lease_s=LEASE_S)
-        claim = self._claims[run]
+            self._claims[run] = await self.store.lease(run, current_owner(), lease_s=LEASE_S)
+        lease = self._claims[run]
         row, clock = await self.store.get_run(run), SystemClock()
         named = [spec if isinstance(spec, EngineSpec) else ENGINES[spec] for spec in specs]
         adapters = Adapters(
@@ -99,12 +99,12 @@ class SearchSetup:
         ledger = BudgetLedger(row.request.budget, Spend(), active_s=lambda: 0.0)
         context = RunContext(
             row=row,
-            claim=claim,
+            lease=lease,
             adapters=adapters,
             store=self.store,
-            journal=Journal(store=self.store, claim=claim, ledger=ledger, clock=clock, code_version="1"),
-            streaming=StreamingManager(store=self.store, claim=claim, clock=clock),
-            folder=RunFolder(self._folder / "run", store=self.store, claim=claim),
+            journal=Journal(store=self.store, lease=lease, ledger=ledger, clock=clock, code_version="1"),
+            streaming=StreamingManager(store=self.store, lease=lease, clock=clock),
+            folder=RunFolder(self._folder / "run", store=self.store, lease=lease),
             answers={},
         )
         return context.stage("section/1/round/1/task/1", phase="research", is_branch=True)
@@ -134,7 +134,7 @@ async def test_batch_asks_everybody_at_once_and_merges(setup: SearchSetup) -> No
     gate.set()
     assert sorted(await search) == ["one", "three", "two"]
     rows = await setup.store.list_calls(context.run.row.id)
-    assert len(context.trail.heads) == 3
+    assert len(context.dependencies.heads) == 3
     assert longest_chain_s(rows) < sum((row.ended_at - row.started_at).total_seconds() for row in rows if row.ended_at)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from deep_research.evidence.passage import Evidence
-from deep_research.pipeline.stages.verify import Sources, _beyond_span, settled
+from deep_research.pipeline.stages.verify import CheckedSources, _beyond_span, accepted
 from deep_research.reasoning.values import Brief
 from deep_research.report.paragraph import Paragraph, Sentence, SentenceKind, Verdict, VerdictKind
 
@@ -15,7 +15,7 @@ EVIDENCE = tuple(
     for id_, quote in QUOTES.items()
 )
 QUESTION = "What should be done until 2027?"
-SOURCES = Sources(Brief(question=QUESTION, original=QUESTION, language="en"), EVIDENCE)
+SOURCES = CheckedSources(Brief(question=QUESTION, original=QUESTION, language="en"), EVIDENCE)
 SOUND: dict[SentenceKind, VerdictKind] = {"conclusion": "follows", "absence": "not_in_sources"}
 
 
@@ -28,7 +28,7 @@ def absent(*evidence: str) -> Sentence:
 
 
 def kept(*sentences: Sentence) -> Paragraph:
-    (paragraph,) = settled([Paragraph(section="abstract", sentences=sentences)], SOURCES).paragraphs
+    (paragraph,) = accepted([Paragraph(section="abstract", sentences=sentences)], SOURCES).paragraphs
     return paragraph
 
 
@@ -96,7 +96,7 @@ def test_what_stays_of_a_paragraph_whose_other_sentences_were_refused_is_a_note(
 def test_the_point_of_an_item_may_name_what_is_told_anywhere_in_the_report(point: str, is_kept: bool) -> None:
     elsewhere = Paragraph(section="abstract", sentences=(TANK, PUMPS, said("It heats 42 homes.", "e3")))
     item = Paragraph(section="Steps", mark="number", lead=point, sentences=(said("This pays.", "e3"),))
-    checked = settled([elsewhere, item], SOURCES)
+    checked = accepted([elsewhere, item], SOURCES)
     assert [each.lead for each in checked.paragraphs] == ["", point if is_kept else ""]
     assert checked.paragraphs[1].sentences == item.sentences
 
@@ -128,12 +128,12 @@ REFUSED = Verdict(kind="wrong", reason="result")
 def test_what_goes_on_with_a_refused_calculation_goes_with_it(chain: tuple[str, ...]) -> None:
     first, *rest = (said(text, "e1", kind="calculation") for text in chain)
     alone = said("The pumps run since 31 May 2023.", "e2")
-    checked = settled(
+    checked = accepted(
         [Paragraph(section="Costs", sentences=(first.model_copy(update={"verdict": REFUSED}), *rest, alone))], SOURCES
     )
     assert [each.text for paragraph in checked.paragraphs for each in paragraph.sentences] == [alone.text]
     assert [each.reason for each in checked.dropped] == ["result", "leaning", "leaning"]
-    whole = settled([Paragraph(section="Costs", sentences=(first, *rest, alone))], SOURCES)
+    whole = accepted([Paragraph(section="Costs", sentences=(first, *rest, alone))], SOURCES)
     assert whole.dropped == ()
 
 
@@ -147,7 +147,7 @@ def test_what_goes_on_with_a_refused_calculation_goes_with_it(chain: tuple[str, 
 def test_a_conclusion_with_the_result_of_a_refused_calculation_goes_with_it(computed: str, concluded: str) -> None:
     sum_, between = said(computed, "e1", kind="calculation"), said("The pumps run since 31 May 2023.", "e2")
     conclusion, other = (said(text, "e1", kind="conclusion") for text in (concluded, "So we would wait."))
-    refused = settled(
+    refused = accepted(
         [
             Paragraph(section="Costs", sentences=(sum_.model_copy(update={"verdict": REFUSED}), between)),
             Paragraph(section="Costs", sentences=(other, conclusion)),
@@ -156,16 +156,16 @@ def test_a_conclusion_with_the_result_of_a_refused_calculation_goes_with_it(comp
     )
     assert [each.text for paragraph in refused.paragraphs for each in paragraph.sentences] == [between.text, other.text]
     assert [each.reason for each in refused.dropped] == ["result", "leaning"]
-    assert settled([Paragraph(section="Costs", sentences=(sum_, between, other, conclusion))], SOURCES).dropped == ()
+    assert accepted([Paragraph(section="Costs", sentences=(sum_, between, other, conclusion))], SOURCES).dropped == ()
 
 
 def test_a_figure_of_the_question_stays_though_a_refused_calculation_gave_it_too() -> None:
     question = "We have €500 million. What should be done?"
-    sources = Sources(Brief(question=question, original=question, language="en"), EVIDENCE)
+    sources = CheckedSources(Brief(question=question, original=question, language="en"), EVIDENCE)
     sum_ = said("Of €500 million, €400 million are left.", "e1", kind="calculation")
     conclusion = said("So we would not spend €500 million.", "e1", kind="conclusion")
     refused = sum_.model_copy(update={"verdict": REFUSED})
-    checked = settled([Paragraph(section="Costs", sentences=(refused, conclusion))], sources)
+    checked = accepted([Paragraph(section="Costs", sentences=(refused, conclusion))], sources)
     assert [each.text for paragraph in checked.paragraphs for each in paragraph.sentences] == [conclusion.text]
 
 
@@ -183,10 +183,10 @@ def test_what_begins_anew_stays_after_a_refused_sentence(text: str) -> None:
 )
 def test_a_figure_that_the_report_does_not_have_is_not_named(named: str) -> None:
     paragraph = Paragraph(section="abstract", sentences=(said(named, "e1"), PUMPS))
-    without = settled([paragraph], SOURCES)
+    without = accepted([paragraph], SOURCES)
     assert [each.text for one in without.paragraphs for each in one.sentences] == [PUMPS.text]
     assert without.dropped[0].reason.startswith("figure: ")
-    assert not settled([paragraph], replace(SOURCES, figures=1)).dropped
+    assert not accepted([paragraph], replace(SOURCES, figures=1)).dropped
 
 
 @pytest.mark.parametrize(

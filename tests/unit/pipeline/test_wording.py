@@ -3,7 +3,7 @@
 import pytest
 
 from deep_research.messages.words import words_in
-from deep_research.pipeline.about import cuts_of, limits_of, unread_of, wording_of
+from deep_research.pipeline.about import cuts_of, limitations_of, unread_of, wording_of
 from deep_research.pipeline.gap import Gap, GapKind
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict, VerdictKind, note, row
 from deep_research.request import Budget
@@ -76,7 +76,7 @@ def test_a_report_tells_no_traceback_no_exception_and_no_path_of_the_machine(
     kind: GapKind, reason: str, language: str
 ) -> None:
     say = words_in(language)
-    [line] = limits_of([Gap(kind=kind, scope="s", subject="Sales", reason=reason)], say)
+    [line] = limitations_of([Gap(kind=kind, scope="s", subject="Sales", reason=reason)], say)
     assert "Sales" in line
     assert say("failed.unforeseen") in line
     assert not [sign for sign in ("Traceback", "Error", "unexpected", "/home", "/usr", "\n") if sign in line]
@@ -92,5 +92,5 @@ def test_a_report_tells_no_traceback_no_exception_and_no_path_of_the_machine(
     ],
 )
 def test_a_reason_in_plain_words_stays_as_it_is(reason: str) -> None:
-    [line] = limits_of([Gap(kind="section", scope="s", subject="Sales", reason=reason)], words_in("en"))
+    [line] = limitations_of([Gap(kind="section", scope="s", subject="Sales", reason=reason)], words_in("en"))
     assert reason in line

@@ -4,7 +4,7 @@ import pytest
 
 from deep_research.readers import read
 from deep_research.readers.pictures import whole_address
-from deep_research.sources.document import Picture
+from deep_research.sources.document import DocumentPicture
 
 PROSE = (
     "<p>The Halvorsen dam was opened in 2019 after six years of work, and it holds back a lake of nine kilometres.</p>"
@@ -99,7 +99,9 @@ def test_a_file_of_ones_own_names_pictures_of_its_folder_alone() -> None:
 
 def test_pictures_of_markdown() -> None:
     text = "# Dam\n\nText ![The dam](img/dam.png) and ![](none.png), ![x](data:image/png;base64,AA)\n"
-    assert read(text.encode(), name="notes/dam.md").pictures == (Picture(address="img/dam.png", caption="The dam"),)
+    assert read(text.encode(), name="notes/dam.md").pictures == (
+        DocumentPicture(address="img/dam.png", caption="The dam"),
+    )
 
 
 def test_the_text_and_its_id_do_not_change() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from deep_research.reasoning.rules.question.analysis import analyze_question
-from deep_research.reasoning.rules.quoting.answer import Place, Subjects, beside_in_columns, sought_parts
+from deep_research.reasoning.rules.quoting.answer import Subjects, UnitContext, beside_in_columns, sought_parts
 from deep_research.reasoning.rules.quoting.relevance import Weights
 from deep_research.reasoning.rules.quoting.units import Unit, as_sentence, labelled
 from deep_research.text.analyzer import content_terms
@@ -15,7 +15,7 @@ def is_met(question: str, told: str | dict[str, str], around: str = "", subjects
     [sought, *_] = sought_parts(analyze_question(question), weights)
     text = told if isinstance(told, str) else labelled(list(told), told.values())
     unit = Unit((as_sentence(text),), "", None if isinstance(told, str) else TextSpan(0, 0))
-    return sought.is_met(unit, Place(around), subjects or Subjects())
+    return sought.is_met(unit, UnitContext(around), subjects or Subjects())
 
 
 @pytest.mark.parametrize(

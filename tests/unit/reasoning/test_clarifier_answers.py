@@ -5,7 +5,7 @@ import pytest
 from deep_research.messages.language import report_language
 from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.rules.question.material import topic_of
-from deep_research.reasoning.values import Assessment, Exchange, Held, Inquiry
+from deep_research.reasoning.values import Assessment, Exchange, Inquiry, RelatedText
 from deep_research.text.script import detect_language
 
 
@@ -30,8 +30,8 @@ def test_every_side_that_is_offered_is_an_answer(question, option):
 
 
 HELD = (
-    Held(title="Waterworks report 2025", text="Two pumps of the Harbour Lights project failed."),
-    Held(title="泵站年报", text="泵站有两台水泵。海湾新城项目已经开工。"),
+    RelatedText(title="Waterworks report 2025", text="Two pumps of the Harbour Lights project failed."),
+    RelatedText(title="泵站年报", text="泵站有两台水泵。海湾新城项目已经开工。"),
 )
 
 
@@ -207,7 +207,7 @@ COMPLETE = "What are the rules for noise near homes at night?"
     ],
 )
 def test_a_follow_up_is_about_what_was_asked_before(before, question, refined):
-    assessment = answered(question, subject=topic_of(before), earlier=Held(title=before, text="…"))
+    assessment = answered(question, subject=topic_of(before), earlier=RelatedText(title=before, text="…"))
     assert assessment.next_action == "START_RESEARCH"
     assert assessment.refined_query == refined
     is_stated = any("Halden Bay heat pump retrofit" in each or "改造" in each for each in assessment.assumptions)

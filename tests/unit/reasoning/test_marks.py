@@ -21,11 +21,11 @@ from deep_research.reasoning.values import (
     Draft,
     Exchange,
     Findings,
-    Held,
     Inquiry,
     Plan,
     QueryRequest,
     ReadingRequest,
+    RelatedText,
     SectionPlan,
     SectionWork,
     Support,
@@ -123,7 +123,7 @@ ACTS: dict[str, Act] = {
         Inquiry(question=QUESTION, context=TAINT, exchanges=(Exchange(question="Which one?", answer="The old one"),))
     ),
     "plan": lambda reasoner: reasoner.plan(
-        BRIEF.model_copy(update={"found": (Held(title=TAINT, text=TAINT, published=TAINT),)})
+        BRIEF.model_copy(update={"found": (RelatedText(title=TAINT, text=TAINT, published=TAINT),)})
     ),
     "queries": lambda reasoner: reasoner.queries(
         QueryRequest(brief=BRIEF, section=SECTION, domains=(TAINT,), gaps=(TAINT,), asked=(TAINT,), round=2, count=2)

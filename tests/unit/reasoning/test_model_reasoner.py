@@ -318,7 +318,7 @@ async def test_a_suspect_or_longer_document_is_asked_about(text: str, warnings: 
 async def test_room_is_made_by_rules_and_only_where_it_is_short() -> None:
     model = Scripted()
     reasoner = reasoner_of(model)
-    room = brief_of().room
+    room = brief_of().evidence_limit
     for work in (work_of(room), work_of(room + 5)):
         assert (await reasoner.compress(work)).evidence == tuple(piece.id for piece in work.evidence)
     large = work_of().model_copy(update={"evidence": tuple(_long(number) for number in range(1, 201))})

@@ -4,14 +4,14 @@ import time
 
 import pytest
 
-from deep_research.reasoning.model.prose import Prose, read_report, read_row, read_sentences
+from deep_research.reasoning.model.prose import ParsedProse, read_report, read_row, read_sentences
 from deep_research.report.paragraph import Paragraph
 from deep_research.request import Language
 
 LABELS = {"E1": "one", "E2": "two", "E3": "three"}
 
 
-def report(text: str, language: Language = "en", *, is_cut: bool = False) -> Prose:
+def report(text: str, language: Language = "en", *, is_cut: bool = False) -> ParsedProse:
     return read_report(text, LABELS, language=language, abstract=["Abstract", "摘要"], is_cut=is_cut)
 
 

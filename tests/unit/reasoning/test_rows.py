@@ -8,7 +8,7 @@ from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.quoting.drafting import paragraphs_of, row_of
 from deep_research.reasoning.rules.quoting.units import pairs
 from deep_research.report.citation import Citations
-from deep_research.report.layout import Chapter, Report
+from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph
 from deep_research.text.tables import find_tables
@@ -23,7 +23,7 @@ CELLS = WORDS | st.sampled_from(["Cost: EUR", "a; b: c", "5", "55", "; ", ": 5",
 
 def shown(paragraph: Paragraph, language: str = "en") -> list[str]:
     """Return the lines of a report that show a paragraph; the marker of any evidence is [1]."""
-    report = Report(title="T", chapters=(Chapter(title="C", paragraphs=(paragraph,)),), run_line="x")
+    report = ReportLayout(title="T", chapters=(Chapter(title="C", paragraphs=(paragraph,)),), run_line="x")
     text = render(report, Citations(), number_of=lambda _: 1, words=words_in("zh-Hans" if language == "zh" else "en"))
     return text.split("## C\n\n")[1].split("\n\n")[0].splitlines()
 

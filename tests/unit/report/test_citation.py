@@ -2,7 +2,7 @@
 
 from deep_research.messages.words import words_in
 from deep_research.report.citation import Source, number_sources
-from deep_research.report.layout import Chapter, Report
+from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph, Sentence, note
 
@@ -17,7 +17,8 @@ def _claim(*sentences: tuple[str, tuple[str, ...]]) -> Paragraph:
 def _render(language: str = "en", **fields: object) -> str:
     stop = "." if language == "en" else "。"
     paragraph = _claim((f"First{stop}", ("e1",)), (f"Second{stop}", ("e2", "e3")))
-    report = Report(title="T", chapters=(Chapter(title="S", paragraphs=(paragraph,)),), run_line="Run x", **fields)  # type: ignore[arg-type]
+    chapters = (Chapter(title="S", paragraphs=(paragraph,)),)
+    report = ReportLayout(title="T", chapters=chapters, run_line="Run x", **fields)  # type: ignore[arg-type]
     citations = number_sources(report.paragraphs, document_of=DOCUMENT_OF, sources=SOURCES)
     words = words_in("en" if language == "en" else "zh-Hans")
     return render(report, citations, number_of=lambda id_: citations.number(DOCUMENT_OF[id_]), words=words)
@@ -69,7 +70,8 @@ def test_rows_of_one_sheet_are_one_place():
     cells = ("Teams!A4:E4", "Costs!B2:B3", "Teams!A5:E5", "page 3", "Teams!A8:E8", "Teams!B9:E9", "What now!", "Who!A2")
     source = Source(document="b", title="Title b", address="b.xlsx", places=cells)
     paragraph = _claim(("First.", ("e1",)))
-    report = Report(title="T", chapters=(Chapter(title="S", paragraphs=(paragraph,)),), run_line="Run x")
+    chapters = (Chapter(title="S", paragraphs=(paragraph,)),)
+    report = ReportLayout(title="T", chapters=chapters, run_line="Run x")
 
     def listed(source: Source) -> str:
         citations = number_sources(report.paragraphs, document_of=DOCUMENT_OF, sources=[source])

@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 from deep_research.messages.words import words_in
 from deep_research.report.citation import Citations, Source
 from deep_research.report.escaping import one_line
-from deep_research.report.layout import Chapter, Report
+from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.markdown import render
 from deep_research.report.paragraph import Backing, ListMark, Paragraph, Refusal, Sentence, Verdict, note, row
 from deep_research.request import Language
@@ -41,7 +41,7 @@ def parsed(markdown: str) -> html.HtmlElement:
 LIST_MARKS: tuple[ListMark, ...] = ("number", "bullet")
 
 
-def hostile(attack: str) -> Report:
+def hostile(attack: str) -> ReportLayout:
     cited = Sentence(text=attack, evidence=("e1",), verdict=Verdict(kind="partly"))
     concluded = cited.model_copy(update={"kind": "conclusion"})
     backing = Backing(published=attack, oldest="a", newest=attack, also=("e1",), against=((attack, "e2"),))
@@ -57,7 +57,7 @@ def hostile(attack: str) -> Report:
         Paragraph(section=attack, kind="table", sentences=(cited,)),
         note(attack, attack),
     )
-    return Report(
+    return ReportLayout(
         title=attack,
         abstract=(Paragraph(section="abstract", sentences=(cited,)),),
         chapters=(Chapter(title=attack, paragraphs=body),),

@@ -6,7 +6,7 @@ from markdown_it import MarkdownIt
 from deep_research.messages.words import words_in
 from deep_research.reasoning.model import prose
 from deep_research.report.citation import Citations
-from deep_research.report.layout import Chapter, Report
+from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.markdown import opening_of, render
 from deep_research.report.paragraph import Backing, ListMark, Paragraph, Sentence, Verdict, note, row
 from deep_research.request import Language
@@ -18,7 +18,7 @@ PARTS = [("Tank", "wide|long", "11.7"), ("Pumps", "two\nlines\r\nof it", "61.4")
 
 def shown(paragraph: Paragraph, language: Language = "en") -> str:
     """Return a paragraph as a report shows it; evidence e7 is of source 7."""
-    report = Report(title="T", chapters=(Chapter(title="C", paragraphs=(paragraph,)),), run_line="x")
+    report = ReportLayout(title="T", chapters=(Chapter(title="C", paragraphs=(paragraph,)),), run_line="x")
     text = render(report, Citations(), number_of=lambda id_: int(id_[1:]), words=words_in(language))
     return text.split("## C\n\n")[1].split("\n\n## ")[0]
 
@@ -327,7 +327,7 @@ def test_items_of_a_list_stand_below_each_other_with_their_points_in_bold(langua
 
     lead = Paragraph(section="C", kind="note", sentences=(Sentence(text="Three steps:"),))
     paragraphs = (lead, item("number", "Wait", "One."), item("number", "", "Two."), item("bullet", "*x*", "Three."))
-    report = Report(title="T", chapters=(Chapter(title="C", paragraphs=paragraphs),), run_line="x")
+    report = ReportLayout(title="T", chapters=(Chapter(title="C", paragraphs=paragraphs),), run_line="x")
     text = render(report, Citations(), number_of=lambda id_: int(id_[1:]), words=words_in(language))
     body = f"Three steps:\n\n1. **Wait{stop}** One. [1]\n2. Two. [1]\n\n- **\\*x\\*{stop}** Three. [1]"
     assert text.split("## C\n\n")[1].split("\n\n## ")[0] == body
@@ -340,7 +340,7 @@ def test_items_of_a_list_stand_below_each_other_with_their_points_in_bold(langua
 @pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
 def test_what_the_run_did_is_one_part_at_the_end_that_needs_no_citation(language):
     say = words_in(language)
-    report = Report(title="T", about=("Two pages.", "By a pen."), run_line="x")
+    report = ReportLayout(title="T", about=("Two pages.", "By a pen."), run_line="x")
     text = render(report, Citations(), number_of=int, words=say)
     assert f"\n\n## {say('report.about')}\n\n- Two pages.\n- By a pen.\n\n---" in text
     assert [block.is_exempt for block in read_report(text).blocks if "pen" in block.text] == [True]
@@ -359,7 +359,7 @@ def backed(*backings: Backing) -> Paragraph:
 def test_what_the_writer_leaves_open_and_what_could_not_be_read_stand_under_one_heading(language, mark):
     words = words_in(language)
     left_open = Paragraph(section="G", mark=mark, sentences=(Sentence(text="No source states the interest."),))
-    report = Report(
+    report = ReportLayout(
         title="T",
         chapters=(
             Chapter(title="C", paragraphs=(told("Bills rose."),)),
@@ -405,7 +405,7 @@ def test_all_that_backs_a_statement_is_cited():
 def test_a_small_heading_stands_once_above_its_paragraphs_and_is_no_claim():
     end = note("C", "More is to be found out.").model_copy(update={"lead": "Next"})
     paragraphs = (*(told("Bills rose.").model_copy(update={"lead": lead}) for lead in ("Costs", "Costs", "")), end)
-    report = Report(title="T", chapters=(Chapter(title="C", paragraphs=paragraphs),), run_line="x")
+    report = ReportLayout(title="T", chapters=(Chapter(title="C", paragraphs=paragraphs),), run_line="x")
     text = render(report, Citations(), number_of=lambda id_: int(id_[1:]), words=words_in("en"))
     body = "\n\n".join(["**Costs**", *["Bills rose. [1]"] * 3, "**Next**", "More is to be found out."])
     assert text.split("## C\n\n")[1].split("\n\n## ")[0] == body

@@ -6,7 +6,7 @@ import pytest
 
 from deep_research.errors import SourceError
 from deep_research.sandbox.docker import Docker
-from deep_research.sandbox.process import Limits, Worker, WorkerLost
+from deep_research.sandbox.process import SandboxLimits, SandboxLost, SandboxProcess
 from deep_research.sandbox.warm import WarmSandbox
 
 pytestmark = pytest.mark.processes
@@ -49,7 +49,7 @@ async def test_says_that_it_is_not_installed(monkeypatch: pytest.MonkeyPatch, tm
 
 
 def test_the_container_may_do_nothing():
-    command = " ".join(Docker("image").start(Limits(memory_mb=700)).command)
+    command = " ".join(Docker("image").start(SandboxLimits(memory_mb=700)).command)
     for flag in (
         "--network none",
         "--read-only",
@@ -74,9 +74,9 @@ def test_the_container_may_do_nothing():
 
 async def test_a_container_is_removed_whatever_became_of_its_client(client: Path):
     (client / "does").write_text("echo the engine is full >&2; exit 125")
-    start = Docker("image").start(Limits())
-    with pytest.raises(WorkerLost, match="the engine is full"):
-        await Worker.started(start, Limits(), "")
+    start = Docker("image").start(SandboxLimits())
+    with pytest.raises(SandboxLost, match="the engine is full"):
+        await SandboxProcess.started(start, SandboxLimits(), "")
     name = start.command[list(start.command).index("--name") + 1]
     assert (client / "calls").read_text().splitlines()[-1] == f"rm|--force|{name}|"
 
@@ -101,10 +101,10 @@ async def test_without_any_backend_the_reason_of_each_is_told(client: Path):
         async def problem(self) -> str:
             return "it is Tuesday"
 
-        def start(self, limits: Limits):
+        def start(self, limits: SandboxLimits):
             raise AssertionError("it was not asked for")
 
-    sandbox = WarmSandbox([Docker("image"), Odd()], Limits(), "")
+    sandbox = WarmSandbox([Docker("image"), Odd()], SandboxLimits(), "")
     for _ in range(2):
         with pytest.raises(SourceError, match=r"docker: Cannot connect .*; odd: it is Tuesday\). Install bubblewrap"):
             await sandbox.execute("1")

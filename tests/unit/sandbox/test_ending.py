@@ -5,7 +5,15 @@ from contextlib import suppress
 
 import pytest
 
-from deep_research.sandbox.process import Limits, Start, Worker, WorkerLost, end_process, run_command, start_process
+from deep_research.sandbox.process import (
+    SandboxLimits,
+    SandboxLost,
+    SandboxProcess,
+    Start,
+    end_process,
+    run_command,
+    start_process,
+)
 
 pytestmark = pytest.mark.processes
 
@@ -13,13 +21,13 @@ pytestmark = pytest.mark.processes
 @pytest.mark.usefixtures("processes_end_at_once")
 @pytest.mark.parametrize("given", [b"", b"FROM python"])
 async def test_a_command_that_ended_at_once_has_still_answered(given: bytes) -> None:
-    assert await run_command(["sh", "-c", "echo 0.8; exit 3"], within_s=60, given=given) == (3, "0.8")
+    assert await run_command(["sh", "-c", "echo 0.8; exit 3"], within_s=60, input_bytes=given) == (3, "0.8")
 
 
 @pytest.mark.usefixtures("processes_end_at_once")
 async def test_a_worker_that_ended_at_once_is_lost_with_its_last_words() -> None:
-    with pytest.raises(WorkerLost, match="no namespaces here"):
-        await Worker.started(Start(["sh", "-c", "echo no namespaces here >&2"], None), Limits(), "")
+    with pytest.raises(SandboxLost, match="no namespaces here"):
+        await SandboxProcess.started(Start(["sh", "-c", "echo no namespaces here >&2"], None), SandboxLimits(), "")
 
 
 async def test_a_command_that_leaves_its_output_to_another_is_given_up() -> None:

@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 
 from deep_research.errors import NetworkError, SourceBusy, SourceError
-from deep_research.search.engine import Endpoint, Found, Page, PageQuery, ServiceSearch
+from deep_research.search.engine import Endpoint, Page, PageQuery, SearchResult, ServiceSearch
 from deep_research.sources.hit import SearchQuery
 
 QUERY = SearchQuery(query="q")
@@ -34,7 +34,7 @@ class Playing(ServiceSearch):
 
 
 def page(*names: str, is_last: bool = False) -> Page:
-    return Page([Found(f"https://example.org/{name}", name) for name in names], is_last)
+    return Page([SearchResult(f"https://example.org/{name}", name) for name in names], is_last)
 
 
 async def titles(engine: Playing, limit: int) -> list[str]:
@@ -87,8 +87,8 @@ async def test_cancelled_search_stays_cancelled():
 
 async def test_results_without_any_address_are_of_another_form():
     with pytest.raises(SourceError, match="Playing answered in a form that is not its own"):
-        await titles(Playing(Page([Found(None, "a"), Found(5, "b")], is_last=True)), 9)
-    kept = Page([Found(None, "a"), Found("https://example.org/b", None)], is_last=True)
+        await titles(Playing(Page([SearchResult(None, "a"), SearchResult(5, "b")], is_last=True)), 9)
+    kept = Page([SearchResult(None, "a"), SearchResult("https://example.org/b", None)], is_last=True)
     assert await titles(Playing(kept), 9) == ["https://example.org/b"]
 
 

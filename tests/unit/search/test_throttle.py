@@ -17,7 +17,7 @@ from deep_research.errors import (
     Unreachable,
     error_named,
 )
-from deep_research.search.engine import Endpoint, Found, OnePageSearch, PageQuery, connect
+from deep_research.search.engine import Endpoint, OnePageSearch, PageQuery, SearchResult, connect
 from deep_research.search.rate_limiter import MAX_QUEUE_S, RateLimit
 from deep_research.search.registry import ENGINES
 from deep_research.search.throttle import Throttle, throttle_of
@@ -43,7 +43,7 @@ class Stage(OnePageSearch):
         self.starts_s: list[float] = []
         self._acts = list(acts) or [0.0]
 
-    async def results(self, query: PageQuery) -> list[Found]:
+    async def results(self, query: PageQuery) -> list[SearchResult]:
         raise NotImplementedError
 
     async def search_once(self, query: SearchQuery, limit: int) -> list[Hit]:

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from deep_research.errors import LimitReached, NotFound, SignInFailed, TooManyTries
 from deep_research.request import Budget, Depth, ResearchRequest, Spend
 from deep_research.service.accounts import SIGN_IN_FOR, Accounts, Limits
-from deep_research.service.audit_log import AuditLog
+from deep_research.service.action_log import ActionLog
 from deep_research.service.database import open_server_database
 from deep_research.service.identity import LOCAL, Identity
 from deep_research.service.limits import UsageLimits
@@ -52,7 +52,7 @@ class House:
     def open(self) -> None:
         self.database = open_server_database(self.settings)
         self.store = open_store(self.settings)
-        self.audit = AuditLog(self.database, now=lambda: self.now)
+        self.audit = ActionLog(self.database, now=lambda: self.now)
         self.hasher = CountingHasher(time_cost=1, memory_cost=8, parallelism=1)
         passwords = Passwords(self.hasher)
         self.accounts = Accounts(self.database, self.audit, passwords=passwords, now=lambda: self.now)
@@ -89,14 +89,14 @@ class House:
 
     async def ended(self, run: str, *, usd: float = 0.0, queries: int = 0, status: str = "done") -> None:
         """Have a run spend something and end."""
-        claim = await self.store.claim(run, current_owner(), lease_s=30)
+        lease = await self.store.lease(run, current_owner(), lease_s=30)
         spend = Spend(usd=usd, queries=queries)
         call = JournalRow(
-            key=f"llm:{claim.epoch}", kind="llm", scope="s", attempt=0, state="done", spend=spend, started_at=self.now
+            key=f"llm:{lease.epoch}", kind="llm", scope="s", attempt=0, state="done", spend=spend, started_at=self.now
         )
-        await self.store.record_call(claim, call)
-        event = NewEvent(at=self.now, kind="run-status", key=f"end/{claim.epoch}", data={"status": status})
-        await self.store.finish(claim, status, event=event)  # type: ignore[arg-type]
+        await self.store.record_call(lease, call)
+        event = NewEvent(at=self.now, kind="run-status", key=f"end/{lease.epoch}", data={"status": status})
+        await self.store.finish(lease, status, event=event)  # type: ignore[arg-type]
 
 
 @pytest_asyncio.fixture(params=["sqlite", "postgres"])

@@ -12,7 +12,7 @@ from deep_research.database.sqlite import SqliteFile
 from deep_research.events import LiveText, RunEvent
 from deep_research.service.feed import EventFeed, Heartbeat, Item, Missed, Written, frame_of
 from deep_research.store.lease import current_owner
-from deep_research.store.port import Claim
+from deep_research.store.port import Lease
 from deep_research.store.store import Store
 from tests.support.store_samples import LEASE_S, make_event, make_run, make_status
 from tests.support.waiting import HANG_S, until
@@ -36,15 +36,15 @@ async def feed(store: Store) -> AsyncIterator[EventFeed]:
 
 
 @pytest.fixture
-async def claim(store: Store) -> Claim:
-    return await store.claim(RUN, current_owner(), lease_s=LEASE_S)
+async def lease(store: Store) -> Lease:
+    return await store.lease(RUN, current_owner(), lease_s=LEASE_S)
 
 
 class Writer:
     """A run that tells what it does, to the store and to the feed of its process, if it has one."""
 
-    def __init__(self, store: Store, claim: Claim, feed: EventFeed | None) -> None:
-        self._store, self._claim, self._feed = store, claim, feed
+    def __init__(self, store: Store, lease: Lease, feed: EventFeed | None) -> None:
+        self._store, self._claim, self._feed = store, lease, feed
 
     async def write(self, *keys: str) -> None:
         for key in keys:
@@ -71,8 +71,8 @@ def numbers(items: list[Item]) -> list[int]:
     return [item.seq for item in items if isinstance(item, RunEvent)]
 
 
-async def test_readers_that_come_at_any_time_get_every_event_once(store, feed, claim):
-    writer = Writer(store, claim, feed)
+async def test_readers_that_come_at_any_time_get_every_event_once(store, feed, lease):
+    writer = Writer(store, lease, feed)
     readers = []
     for number in range(120):
         await writer.write(f"k{number}")
@@ -84,8 +84,8 @@ async def test_readers_that_come_at_any_time_get_every_event_once(store, feed, c
         assert numbers(await reader) == list(range(after + 1, 122))
 
 
-async def test_events_of_another_process_arrive_between_our_own(store, feed, claim):
-    ours, theirs = Writer(store, claim, feed), Writer(store, claim, None)
+async def test_events_of_another_process_arrive_between_our_own(store, feed, lease):
+    ours, theirs = Writer(store, lease, feed), Writer(store, lease, None)
     reader = asyncio.create_task(read_all(feed))
     await until(lambda: feed.readers == 1)
     for number in range(40):
@@ -94,16 +94,16 @@ async def test_events_of_another_process_arrive_between_our_own(store, feed, cla
     assert numbers(await reader) == list(range(1, 42))
 
 
-async def test_a_run_told_by_nobody_here_is_followed_to_its_end(store, feed, claim):
+async def test_a_run_told_by_nobody_here_is_followed_to_its_end(store, feed, lease):
     reader = asyncio.create_task(read_all(feed))
-    writer = Writer(store, claim, None)
+    writer = Writer(store, lease, None)
     await writer.write("a", "b")
     await writer.end()
     assert numbers(await reader) == [1, 2, 3]
 
 
-async def test_a_slow_reader_loses_no_event_and_is_told_that_it_missed_text(store, feed, claim):
-    writer = Writer(store, claim, feed)
+async def test_a_slow_reader_loses_no_event_and_is_told_that_it_missed_text(store, feed, lease):
+    writer = Writer(store, lease, feed)
     await writer.write("first")
     async with aclosing(feed.read(RUN)) as stream:
         got = [await anext(stream)]
@@ -116,8 +116,8 @@ async def test_a_slow_reader_loses_no_event_and_is_told_that_it_missed_text(stor
     assert any(isinstance(item, Missed) and item.what == "text" for item in got)
 
 
-async def test_long_text_is_not_kept_for_a_slow_reader(store, feed, claim):
-    writer = Writer(store, claim, feed)
+async def test_long_text_is_not_kept_for_a_slow_reader(store, feed, lease):
+    writer = Writer(store, lease, feed)
     await writer.write("first")
     async with aclosing(feed.batches(RUN)) as stream:
         await anext(stream)
@@ -131,8 +131,8 @@ async def test_long_text_is_not_kept_for_a_slow_reader(store, feed, claim):
         assert held < 3_000_000, "a second megabyte is what was shown last and is still being let go"
 
 
-async def test_pieces_of_one_answer_that_come_together_are_one_frame(store, feed, claim):
-    await Writer(store, claim, feed).write("first")
+async def test_pieces_of_one_answer_that_come_together_are_one_frame(store, feed, lease):
+    await Writer(store, lease, feed).write("first")
     async with aclosing(feed.read(RUN)) as stream:
         await anext(stream)
         for piece in ("海绵", "城市", "的效果"):
@@ -142,8 +142,8 @@ async def test_pieces_of_one_answer_that_come_together_are_one_frame(store, feed
     assert [item.text for item in texts if isinstance(item, LiveText)] == ["海绵城市的效果", "other"]
 
 
-async def test_who_joins_while_a_report_is_written_gets_what_there_is_and_then_the_rest(store, feed, claim):
-    await Writer(store, claim, feed).write("first")
+async def test_who_joins_while_a_report_is_written_gets_what_there_is_and_then_the_rest(store, feed, lease):
+    await Writer(store, lease, feed).write("first")
     feed.on_live(live("half of a sen"))
     async with aclosing(feed.read(RUN, after=1)) as stream:
         assert await anext(stream) == Missed("text", 2)
@@ -158,12 +158,12 @@ async def test_who_joins_while_a_report_is_written_gets_what_there_is_and_then_t
         await anext(stream)
         async with aclosing(feed.read(RUN, after=1)) as third:
             assert [await anext(third), await anext(third)][1].is_cut
-    feed.on_event((await store.finish(claim, "done", event=make_status("done")))[0])
+    feed.on_event((await store.finish(lease, "done", event=make_status("done")))[0])
     assert not [item for item in await read_all(feed) if isinstance(item, Missed)]
 
 
-async def test_text_from_another_process_is_kept_for_its_readers_alone(store, feed, claim):
-    writer = Writer(store, claim, None)
+async def test_text_from_another_process_is_kept_for_its_readers_alone(store, feed, lease):
+    writer = Writer(store, lease, None)
     await writer.write("first")
     feed.on_live_elsewhere(live("nobody reads this"))
     async with aclosing(feed.read(RUN, after=1)) as stream:
@@ -178,8 +178,8 @@ async def test_text_from_another_process_is_kept_for_its_readers_alone(store, fe
     assert not [item for item in await read_all(feed) if isinstance(item, Missed | Written)]
 
 
-async def test_an_event_number_that_the_run_never_had_is_a_gap_and_all_is_told(store, feed, claim):
-    writer = Writer(store, claim, feed)
+async def test_an_event_number_that_the_run_never_had_is_a_gap_and_all_is_told(store, feed, lease):
+    writer = Writer(store, lease, feed)
     await writer.write("a", "b")
     await writer.end()
     assert await read_all(feed, after=3) == []
@@ -189,26 +189,26 @@ async def test_an_event_number_that_the_run_never_had_is_a_gap_and_all_is_told(s
     assert frame_of(items[0]).startswith(b"id: 0\nevent: stream-gap\n"), "who comes back must not name 99 again"
 
 
-async def test_nothing_happens_and_the_reader_hears_a_beat(store, feed, claim):
-    await Writer(store, claim, feed).write("a")
+async def test_nothing_happens_and_the_reader_hears_a_beat(store, feed, lease):
+    await Writer(store, lease, feed).write("a")
     async with aclosing(feed.read(RUN, heartbeat_s=0.01)) as stream:
         assert numbers([await anext(stream)]) == [1]
         assert isinstance(await anext(stream), Heartbeat)
 
 
-async def test_a_deleted_run_ends_its_streams(store, feed, claim):
-    writer = Writer(store, claim, feed)
+async def test_a_deleted_run_ends_its_streams(store, feed, lease):
+    writer = Writer(store, lease, feed)
     await writer.write("a")
     reader = asyncio.create_task(read_all(feed))
     await until(lambda: feed.readers == 1)
-    await store.finish(claim, "interrupted", event=make_status("interrupted"))
+    await store.finish(lease, "interrupted", event=make_status("interrupted"))
     await store.delete_run(RUN, current_owner())
     async with asyncio.timeout(HANG_S):
         await reader
 
 
-async def test_readers_that_go_leave_nothing_behind(store, feed, claim):
-    await Writer(store, claim, feed).write("a")
+async def test_readers_that_go_leave_nothing_behind(store, feed, lease):
+    await Writer(store, lease, feed).write("a")
     before = len(asyncio.all_tasks())
     readers = [asyncio.create_task(read_all(feed)) for _ in range(50)]
     await until(lambda: feed.readers == 50)
@@ -223,8 +223,8 @@ async def test_readers_that_go_leave_nothing_behind(store, feed, claim):
     await stream.aclose()
 
 
-async def test_a_feed_that_closes_lets_everybody_go(store, feed, claim):
-    await Writer(store, claim, feed).write("a")
+async def test_a_feed_that_closes_lets_everybody_go(store, feed, lease):
+    await Writer(store, lease, feed).write("a")
     readers = [asyncio.create_task(read_all(feed)) for _ in range(20)]
     await until(lambda: feed.readers == 20)
     feed.close()
@@ -233,8 +233,8 @@ async def test_a_feed_that_closes_lets_everybody_go(store, feed, claim):
     assert await read_all(feed) == []
 
 
-async def test_a_crowd_that_comes_back_is_one_look_at_the_store(store, feed, claim):
-    writer = Writer(store, claim, feed)
+async def test_a_crowd_that_comes_back_is_one_look_at_the_store(store, feed, lease):
+    writer = Writer(store, lease, feed)
     await writer.write(*(f"k{number}" for number in range(30)))
     reads = 0
     read_events = store.read_events
@@ -261,8 +261,8 @@ def test_a_line_break_or_half_a_character_in_a_text_does_not_break_the_stream():
         assert b"\r" not in frame
 
 
-async def test_readers_at_the_same_place_are_handed_the_same_bytes(store: Store, feed: EventFeed, claim: Claim) -> None:
-    writer = Writer(store, claim, feed)
+async def test_readers_at_the_same_place_are_handed_the_same_bytes(store: Store, feed: EventFeed, lease: Lease) -> None:
+    writer = Writer(store, lease, feed)
 
     async def frames() -> list[bytes]:
         return [batch.frames async for batch in feed.batches(RUN)]

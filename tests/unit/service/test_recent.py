@@ -23,13 +23,13 @@ async def test_a_run_at_rest_is_read_once_and_one_that_moves_each_time(tmp_path)
         return progress.status, progress.seq
 
     try:
-        claim = await start_run(store)
+        lease = await start_run(store)
         assert await seen() == ("running", 0)
-        await store.append_events(claim, [make_event("one")])
+        await store.append_events(lease, [make_event("one")])
         assert await seen() == ("running", 1)
-        await store.finish(claim, "failed", event=make_status("failed"))
+        await store.finish(lease, "failed", event=make_status("failed"))
         assert [await seen() for _ in range(3)] == [("failed", 2)] * 3
-        again = await store.claim("a1b2c3d4", current_owner(), lease_s=LEASE_S)
+        again = await store.lease("a1b2c3d4", current_owner(), lease_s=LEASE_S)
         assert await seen() == ("running", 2)
         await store.finish(again, "failed", event=make_status("failed", epoch=2))
         assert [await seen() for _ in range(3)] == [("failed", 3)] * 3

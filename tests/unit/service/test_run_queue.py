@@ -40,7 +40,7 @@ class Hall:
     async def take(self, queue: RunQueue | None = None) -> str | None:
         run = await (queue or self.queue).take(Counter(), ())
         if run is not None:
-            await self.store.claim(run, current_owner(), lease_s=LEASE_S)
+            await self.store.lease(run, current_owner(), lease_s=LEASE_S)
         return run
 
     async def take_all(self) -> list[str]:
@@ -84,9 +84,9 @@ async def test_a_user_who_keeps_asking_holds_up_nobody(hall):
         await hall.put(f"ben-{number}", "ben")
         run = await hall.queue.take(Counter(), ())
         assert run is not None
-        claim = await hall.store.claim(run, current_owner(), lease_s=LEASE_S)
+        lease = await hall.store.lease(run, current_owner(), lease_s=LEASE_S)
         event = NewEvent(at=make_run(run).created_at, kind="run-status", key="end", data={"status": "done"})
-        await hall.store.finish(claim, "done", event=event)
+        await hall.store.finish(lease, "done", event=event)
         taken.append(run)
     assert Counter(run[:3] for run in taken) == {"ann": 3, "ben": 3}
 
@@ -115,10 +115,10 @@ async def test_a_run_that_was_begun_goes_before_the_same_users_new_ones(hall):
     await hall.put("old-run")
     assert await hall.take() == "new-run"
     await hall.put("late-run")
-    claim = await hall.store.claim("old-run", make_stranger(seconds_ago=0), lease_s=LEASE_S)
+    lease = await hall.store.lease("old-run", make_stranger(seconds_ago=0), lease_s=LEASE_S)
     await hall.queue.drop("old-run")
     event = NewEvent(at=make_run("x").created_at, kind="run-status", key="end", data={"status": "interrupted"})
-    await hall.store.finish(claim, "interrupted", event=event)
+    await hall.store.finish(lease, "interrupted", event=event)
     await hall.queue.put("old-run", "ann", is_begun=True)
     assert await hall.take_all() == ["old-run", "late-run"]
 
@@ -143,8 +143,8 @@ async def test_runs_that_the_queue_has_lost_are_found_once_by_all_who_look(hall)
     for run in ("gone-1", "gone-2", "dead-1", "held-1"):
         await hall.put(run)
         await hall.queue.drop(run)
-    await hall.store.claim("dead-1", make_stranger(seconds_ago=LEASE_S + 60), lease_s=LEASE_S)
-    await hall.store.claim("held-1", make_stranger(seconds_ago=0), lease_s=LEASE_S)
+    await hall.store.lease("dead-1", make_stranger(seconds_ago=LEASE_S + 60), lease_s=LEASE_S)
+    await hall.store.lease("held-1", make_stranger(seconds_ago=0), lease_s=LEASE_S)
     other = hall.other()
     await asyncio.gather(*(queue.sweep() for queue in (hall.queue, other) * 3))
     assert sorted(await hall.take_all()) == ["dead-1", "gone-1", "gone-2"]

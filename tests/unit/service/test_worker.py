@@ -20,7 +20,7 @@ from deep_research.service.run_queue import StoreQueue, read_figures
 from deep_research.service.worker import Worker
 from deep_research.settings import Settings
 from deep_research.store.lease import current_owner
-from deep_research.store.port import Claim, RunRow
+from deep_research.store.port import Lease, RunRow
 from deep_research.store.store import Store
 from deep_research.testing import ActPrice
 from tests.support.reasoner import ScriptedReasoner
@@ -207,7 +207,7 @@ async def test_a_retry_asked_for_as_the_run_is_cancelled_is_done_after_it(bench)
 
 async def test_a_run_held_by_another_process_is_picked_up_once_that_is_silent(bench):
     row = await bench.new_run("held-run")
-    held = await bench.store.claim(row.id, make_stranger(seconds_ago=0), lease_s=LEASE_S)
+    held = await bench.store.lease(row.id, make_stranger(seconds_ago=0), lease_s=LEASE_S)
     await bench.submit()
     await bench.submit(await bench.new_run("free-run", "ben"))
     await bench.until("free-run", "done")
@@ -229,15 +229,15 @@ async def test_a_full_disk_loses_no_run(bench):
     full = True
 
     class Full(Store):
-        async def append_events(self, claim, events):
+        async def append_events(self, lease, events):
             if full:
                 raise CannotWrite("The disk is full.")
-            return await super().append_events(claim, events)
+            return await super().append_events(lease, events)
 
-        async def finish(self, claim, status, **told):
+        async def finish(self, lease, status, **told):
             if full:
                 raise CannotWrite("The disk is full.")
-            return await super().finish(claim, status, **told)
+            return await super().finish(lease, status, **told)
 
     bench.change = lambda adapters: replace(adapters, open_store=lambda: Full(SqliteFile(bench.settings.store_path)))
     row = await bench.new_run("full-run")
@@ -248,7 +248,7 @@ async def test_a_full_disk_loses_no_run(bench):
     full = False
     owner = current_owner()
     silent = owner.model_copy(update={"beat_monotonic_s": owner.beat_monotonic_s - LEASE_S - 60})
-    held = Claim(run=row.id, epoch=(await bench.store.get_run(row.id)).epoch)
+    held = Lease(run=row.id, epoch=(await bench.store.get_run(row.id)).epoch)
     await bench.store.heartbeat(held, silent, active_s=0.0)
     await bench.until(row.id, "done")
 
@@ -296,7 +296,7 @@ async def test_a_run_whose_owners_are_lost_one_after_the_other_is_given_up_until
     row = await bench.new_run("bad-run")
     for number in range(4):
         owner = make_stranger(seconds_ago=(4 - number) * (LEASE_S + 10)).model_copy(update={"host": f"host-{number}"})
-        await bench.store.claim(row.id, owner, lease_s=LEASE_S)
+        await bench.store.lease(row.id, owner, lease_s=LEASE_S)
     await bench.submit()
     parked = await bench.until(row.id, "failed")
     assert (parked.takeovers, bench.begun) == (4, [])

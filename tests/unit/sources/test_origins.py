@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep_research.sources.origins import OriginText, group_origins
+from deep_research.sources.copies import ComparedText, group_copies
 
 RELEASE = """Harbour Falls, 3 March 2026. The harbour authority of Harbour Falls has finished the retrofit of its ferry
 terminal and publishes the results of the first full year. The four heat pumps delivered 412 MWh at a seasonal
@@ -51,7 +51,7 @@ def _replaced(text: str, *changes: tuple[str, str]) -> str:
 
 
 def _origins(*texts: str) -> int:
-    return len(set(group_origins({str(at): OriginText(text=text) for at, text in enumerate(texts)}).values()))
+    return len(set(group_copies({str(at): ComparedText(text=text) for at, text in enumerate(texts)}).values()))
 
 
 COPIES = {
@@ -150,10 +150,10 @@ def test_two_halves_are_of_one_origin_through_the_whole():
     ],
 )
 def test_earliest_then_primary_then_longest_stands_for_all(one, other, leader):
-    texts = {"a": OriginText(**{"text": RELEASE, **one}), "b": OriginText(**{"text": RELEASE, **other})}
-    assert group_origins(texts) == {"a": leader, "b": leader}
-    assert group_origins(dict(reversed(texts.items()))) == {"a": leader, "b": leader}
+    texts = {"a": ComparedText(**{"text": RELEASE, **one}), "b": ComparedText(**{"text": RELEASE, **other})}
+    assert group_copies(texts) == {"a": leader, "b": leader}
+    assert group_copies(dict(reversed(texts.items()))) == {"a": leader, "b": leader}
 
 
 def test_no_documents_have_no_origins():
-    assert group_origins({}) == {}
+    assert group_copies({}) == {}

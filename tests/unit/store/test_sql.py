@@ -8,8 +8,8 @@ import pytest
 
 import deep_research.service
 import deep_research.store
+from deep_research.database.checksums import register_checksum
 from deep_research.database.queries import load_queries
-from deep_research.database.seals import teach_seals
 from deep_research.database.sqlite import load_migrations
 
 STORE = "deep_research.store"
@@ -22,7 +22,7 @@ packages = pytest.mark.parametrize("package", FOLDERS)
 
 def _migrated(package: str) -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:")
-    teach_seals(connection)
+    register_checksum(connection)
     for statements in load_migrations(package).values():
         for statement in statements:
             connection.execute(statement)

@@ -7,7 +7,7 @@ import pytest
 
 from deep_research.errors import SourceError
 from deep_research.readers import read
-from deep_research.verify.audit import Audit, Source, audit_report
+from deep_research.verify.audit import Audit, CheckedSource, audit_report
 
 HERE, ROOT = Path(__file__).parent / "audited", Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples" / "documents"
@@ -97,7 +97,7 @@ CASES = {
 
 
 @cache
-def sources_in(folder: Path) -> tuple[Source, ...]:
+def sources_in(folder: Path) -> tuple[CheckedSource, ...]:
     found = []
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         try:
@@ -105,12 +105,16 @@ def sources_in(folder: Path) -> tuple[Source, ...]:
         except SourceError:
             continue
         address = path.relative_to(folder).as_posix()
-        found.append(Source(address=address, title=reading.title, text=reading.text, published=reading.published))
+        found.append(
+            CheckedSource(address=address, title=reading.title, text=reading.text, published=reading.published)
+        )
     return tuple(found)
 
 
 def audited(text: str, **texts: str) -> Audit:
-    return audit_report(text, [Source(address=f"{name}.md", title=name, text=own) for name, own in texts.items()])
+    return audit_report(
+        text, [CheckedSource(address=f"{name}.md", title=name, text=own) for name, own in texts.items()]
+    )
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -149,8 +153,8 @@ def test_every_usual_form_of_markers_and_references_is_read() -> None:
 def test_title_and_address_of_two_sources_in_one_reference_are_noticed() -> None:
     references = "## References\n\n[1] Plant costs of the year - output.md\n"
     sources = [
-        Source(address="costs.md", title="Plant costs of the year", text="The plant cost 5 million euros."),
-        Source(address="output.md", title="Plant output of the year", text="The plant gave 9 gigawatt-hours."),
+        CheckedSource(address="costs.md", title="Plant costs of the year", text="The plant cost 5 million euros."),
+        CheckedSource(address="output.md", title="Plant output of the year", text="The plant gave 9 gigawatt-hours."),
     ]
     audit = audit_report(f"The plant gave 9 gigawatt-hours. [1]\n\n{references}", sources)
     assert [fault.fault for fault in audit.faults] == ["mixed_entry"]

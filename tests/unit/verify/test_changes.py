@@ -8,7 +8,7 @@ import pytest
 
 from deep_research.report.citation import Citations, Source
 from deep_research.report.edition import CitedPassage, Edition
-from deep_research.report.layout import Chapter, Report
+from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.verify.changes import (
     Changes,
@@ -140,7 +140,7 @@ def _edition(run: str, texts: dict[str, str], *claims: tuple[str, str]) -> Editi
         language="en",
         created_at=datetime(2026, 1, 1, tzinfo=UTC),
         code_version="1",
-        report=Report(title="T", chapters=(Chapter(title="S", paragraphs=(paragraph,)),), run_line=run),
+        report=ReportLayout(title="T", chapters=(Chapter(title="S", paragraphs=(paragraph,)),), run_line=run),
         citations=Citations(cited=sources),
         passages=tuple(passages),
     )

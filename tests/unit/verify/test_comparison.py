@@ -7,7 +7,7 @@ import pytest
 
 from deep_research.messages.words import words_in
 from deep_research.report.figure import Caption, DataRow, Figure
-from deep_research.report.layout import Chapter, Report
+from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.paragraph import Backing, Paragraph, Sentence, Verdict, note, row
 from deep_research.request import Language
 from tests.unit.verify.test_report import LANGUAGES, SUPPORTED, TEXTS, claim, ship, verify
@@ -19,7 +19,7 @@ MOON = {
 }
 
 
-def full_report(language: Language) -> Report:
+def full_report(language: Language) -> ReportLayout:
     """Return a report with everything that a report may hold."""
     first, second, section = TEXTS[language]
     rows = tuple(
@@ -51,7 +51,7 @@ def full_report(language: Language) -> Report:
         written, led, *items, Paragraph(section=section, kind="table", sentences=rows),
         note(section, "Figure 1 shows it."), caption, claim(first, second).model_copy(update={"lead": "Small heading"}),
     )  # fmt: skip
-    return Report(
+    return ReportLayout(
         title="What does it cost [7]?",
         notice=("Read this first.",),
         abstract=(claim(first, section="abstract"),),

@@ -4,7 +4,7 @@ import pytest
 
 from deep_research.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence
-from deep_research.verify.audit import Source, audit_report
+from deep_research.verify.audit import CheckedSource, audit_report
 from deep_research.verify.veto import veto
 
 BRIDGE = (
@@ -29,7 +29,7 @@ def objections(sentence: str, quote: str) -> tuple[str, str]:
     passage = Evidence(id="e1", document="d", start=0, end=len(quote), quote=quote, finding="", section="")
     verdict = veto(Sentence(text=sentence), [passage])
     report = f"# T\n\n{sentence} [1]\n\n## References\n\n[1] Source text - s.md\n"
-    faults = audit_report(report, [Source(address="s.md", title="Source text", text=quote)]).faults
+    faults = audit_report(report, [CheckedSource(address="s.md", title="Source text", text=quote)]).faults
     return verdict.reason.split(":")[0] if verdict else "", str(faults[0].fault) if faults else ""
 
 

@@ -12,7 +12,7 @@ from deep_research.messages.words import words_in
 from deep_research.report.citation import Source, number_sources
 from deep_research.report.edition import CitedPassage, Edition
 from deep_research.report.escaping import escape
-from deep_research.report.layout import Chapter, Report
+from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, Verdict, note, row
 from deep_research.request import Language
@@ -34,7 +34,7 @@ def claim(*texts: str, section: str = "Costs", evidence: str = "e1") -> Paragrap
 
 def ship(
     folder: Path,
-    report: Report,
+    report: ReportLayout,
     *,
     language: Language = "en",
     text: str | None = None,
@@ -97,9 +97,9 @@ def write_lines(path: Path, records: list) -> None:
     path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
 
 
-def whole_report(language: Language = "en") -> Report:
+def whole_report(language: Language = "en") -> ReportLayout:
     first, second, section = TEXTS[language]
-    return Report(
+    return ReportLayout(
         title="What does it cost [7]?",
         abstract=(claim(first, section="abstract"),),
         chapters=(Chapter(title=section, paragraphs=(claim(first, second), claim(second, evidence="e2"))),),
@@ -183,7 +183,7 @@ def test_line_endings_do_not_matter(tmp_path, ending):
 
 
 def test_honest_report_about_nothing_passes(tmp_path):
-    nothing = Report(
+    nothing = ReportLayout(
         title="Anything?",
         abstract=(note("abstract", words_in("en")("nothing.report")),),
         chapters=(Chapter(title="Costs", paragraphs=(note("Costs", words_in("en")("nothing.section")),)),),

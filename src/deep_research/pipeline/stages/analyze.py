@@ -19,15 +19,15 @@ from deep_research.reasoning.rules.weighing.claims import find_disagreements
 from deep_research.reasoning.rules.weighing.strength import Weighed, weigh_findings, weigh_tables
 from deep_research.reasoning.values import Analysis, Findings, Reflection, Synthesis
 from deep_research.report.paragraph import Backing, Paragraph, Sentence
+from deep_research.sources.copies import ComparedText, group_copies
 from deep_research.sources.dating import day_of
-from deep_research.sources.origins import OriginText, group_origins
 from deep_research.sources.source_quality import host_of, is_archive
 
 
-class _Source(NamedTuple):
+class _DatedSource(NamedTuple):
     """Who a document is from, and of which day."""
 
-    origin: str
+    publisher: str
     day: str
 
 
@@ -36,10 +36,10 @@ async def disagreements(findings: Findings, state: DeepResearchState, records: R
     # What nobody chose is the frame of a message or leads to something else.
     cited = [piece for work in findings.sections for piece in work.evidence if piece.score]
     evidence = [piece for piece in await _evidence(findings, state, records) if piece.score]
-    places = await _places(evidence, records)
+    contexts = await _context_by_id(evidence, records)
     title = words_in(findings.brief.language)("report.disagreements")
-    tables = await in_thread(find_disagreements, cited, section=title, gathered=evidence, places=places)
-    rows = iter(await _backed(await in_thread(weigh_tables, tables, evidence, places), records) if tables else ())
+    tables = await in_thread(find_disagreements, cited, section=title, gathered=evidence, places=contexts)
+    rows = iter(await _backed(await in_thread(weigh_tables, tables, evidence, contexts), records) if tables else ())
     return [table.replace(sentences=tuple(islice(rows, len(table.sentences)))) for table in tables]
 
 
@@ -54,7 +54,7 @@ async def _evidence(findings: Findings, state: DeepResearchState, records: RunRe
     return [*own.values(), *(piece for piece in found if piece.document in documents or piece.document not in repeated)]
 
 
-async def _places(evidence: Sequence[Evidence], records: RunRecords) -> dict[str, str]:
+async def _context_by_id(evidence: Sequence[Evidence], records: RunRecords) -> dict[str, str]:
     """Return the title and the headings above each passage."""
     found = {}
     for piece in sorted(evidence, key=lambda piece: piece.document):
@@ -69,17 +69,17 @@ async def _backed(weighed: Sequence[Weighed], records: RunRecords) -> list[Sente
     return [one.row.replace(backing=_backing(one, sources)) for one in weighed]
 
 
-def _backing(weighed: Weighed, sources: Mapping[str, _Source]) -> Backing:
+def _backing(weighed: Weighed, sources: Mapping[str, _DatedSource]) -> Backing:
     """Count origins: a copy, another page of the same site, and who names another as the one that says so add none."""
     own = sources[weighed.claim.piece.document]
-    named, counted = {own.origin}, set() if weighed.claim.is_hearsay else {own.origin}
+    named, counted = {own.publisher}, set() if weighed.claim.is_hearsay else {own.publisher}
     also: list[str] = []
     days = [own.day]
     for claim in weighed.agreeing:
         source = sources[claim.piece.document]
-        counted |= set() if claim.is_hearsay else {source.origin}
-        if source.origin not in named:
-            named.add(source.origin)
+        counted |= set() if claim.is_hearsay else {source.publisher}
+        if source.publisher not in named:
+            named.add(source.publisher)
             also.append(claim.piece.id)
             days.append(source.day)
     known = sorted(filter(None, days)) or [""]
@@ -93,21 +93,21 @@ def _backing(weighed: Weighed, sources: Mapping[str, _Source]) -> Backing:
     )
 
 
-async def _sources(documents: Iterable[str], records: RunRecords) -> dict[str, _Source]:
+async def _sources(documents: Iterable[str], records: RunRecords) -> dict[str, _DatedSource]:
     first = await records.documents()
-    texts: dict[str, OriginText] = {}
+    texts: dict[str, ComparedText] = {}
     for document in documents:
         read, address = await records.document(document), first.get(document, "")
         day = day_of(read.published, read.text, is_page=bool(host_of(address)))
-        texts[document] = OriginText(text=read.text, published=day, address=address)
-    leaders = await in_thread(group_origins, texts) if len(texts) > 1 else dict.fromkeys(texts, "")
+        texts[document] = ComparedText(text=read.text, published=day, address=address)
+    leaders = await in_thread(group_copies, texts) if len(texts) > 1 else dict.fromkeys(texts, "")
     sources = {}
     for document, text in texts.items():
         leader = leaders[document] or document
         address = texts[leader].address
         # An origin is a site, or a document where it is a file or one of many in an archive.
-        origin = leader if is_archive(address) else host_of(address) or leader
-        sources[document] = _Source(origin, text.published)
+        publisher = leader if is_archive(address) else host_of(address) or leader
+        sources[document] = _DatedSource(publisher, text.published)
     return sources
 
 
@@ -123,8 +123,8 @@ class ResearchAnalyzer:
     ) -> Analysis:
         """Look at the findings from several sides, knowing how well their main statements are backed."""
         evidence = await _evidence(findings, state, context.records)
-        places = await _places(evidence, context.records)
-        statements = await _backed(await in_thread(weigh_findings, findings, evidence, places), context.records)
+        contexts = await _context_by_id(evidence, context.records)
+        statements = await _backed(await in_thread(weigh_findings, findings, evidence, contexts), context.records)
         weighed = findings.replace(strength=tuple(statements))
         if context.adapters.models:
             weighed = await for_writer(weighed, state, context)
@@ -138,13 +138,13 @@ async def for_writer(findings: Findings, state: DeepResearchState, context: Stag
     return findings.replace(contexts=contexts, disputed=disputed)
 
 
-async def analyze(given: DeepResearchState, context: StageContext, analyzer: ResearchAnalyzer) -> Update:
+async def analyze(state: DeepResearchState, context: StageContext, analyzer: ResearchAnalyzer) -> Update:
     """Return the analysis, or nothing with the reason on record."""
-    findings = await findings_from(given, context.records)
+    findings = await findings_from(state, context.records)
     if not asks_for_judgement(findings.brief.original):
         context.skip("the question does not ask for an analysis")
         return {}
-    analysis = await analyzer.critical_analysis_stage(findings, given, context)
+    analysis = await analyzer.critical_analysis_stage(findings, state, context)
     if analysis == Analysis():
         context.skip("nothing was found that could be weighed")
         return {}

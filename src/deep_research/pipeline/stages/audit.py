@@ -8,12 +8,12 @@ from deep_research.verify.offsets import check_offsets
 from deep_research.verify.report import Verifier
 
 
-async def audit(given: DeepResearchState, context: StageContext) -> Update:
+async def audit(state: DeepResearchState, context: StageContext) -> Update:
     """Check the files in the run folder; write `verify.json` and `verification.md`; return whether they pass."""
     folder, records = context.run.folder, context.records
-    checked = await records.load(Checked, given.checked)
+    checked = await records.load(Checked, state.checked)
     report, paragraphs = folder.path / "report.md", folder.path / "paragraphs.jsonl"
-    outcome = Verifier(words_in(given.language)).verify(report, paragraphs, dropped=checked.dropped)
+    outcome = Verifier(words_in(state.language)).verify(report, paragraphs, dropped=checked.dropped)
     texts = {document: (await records.document(document)).text for document in await records.documents()}
     misplaced = check_offsets(paragraphs, texts.__getitem__)
     for problem in misplaced:

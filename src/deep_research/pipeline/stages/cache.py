@@ -1,10 +1,10 @@
-"""Cache: seals the run: what was found and read, its statistics, and the copy of its report."""
+"""Cache: completes the run: what was found and read, its statistics, and the copy of its report."""
 
 from typing import Any
 
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.folder import LAST_FILE, RunFolder, report_copy_of
-from deep_research.pipeline.journal import model_answers
+from deep_research.pipeline.journal import model_calls
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.pipeline.statistics import statistics_of
@@ -18,7 +18,7 @@ from deep_research.value import JsonObject, json_of
 _INLINE_BYTES = 10 * 1024
 
 
-async def cache(given: DeepResearchState, context: StageContext) -> Update:
+async def cache(state: DeepResearchState, context: StageContext) -> Update:
     """Write what only the end of a run knows."""
     folder, records = context.run.folder, context.records
     calls = await records.calls()
@@ -26,11 +26,11 @@ async def cache(given: DeepResearchState, context: StageContext) -> Update:
     results = {"searches": await _searches(calls, records), "documents": documents}
     await folder.write_json("search_results.json", results)
     if context.request.enable_file_format_resource:
-        result = json_of(await records.store.get_blob(given.final_report))
+        result = json_of(await records.store.get_blob(state.final_report))
         await folder.write("resources.md", _resources(result, documents))
     events = await records.store.read_events(records.run)
-    answers = await model_answers(calls, records.store)
-    statistics = statistics_of(calls, events, spent=context.run.journal.ledger.spent, answers=answers)
+    calls_answered = await model_calls(calls, records.store)
+    statistics = statistics_of(calls, events, spent=context.run.journal.ledger.spent, answers=calls_answered)
     await context.run.rounds.write(folder)
     await folder.write_json(LAST_FILE, statistics)
     report = (folder.path / "report.md").read_text(encoding="utf-8")

@@ -99,14 +99,14 @@ class ComputationEngine:
             raise SourceError(context.adapters.no_drawing)
         if problem := difference(spec.rows, execution):
             raise SourceError(problem)
-        store, claim = context.run.store, context.run.claim
+        store, lease = context.run.store, context.run.lease
         return Figure(
             title=spec.title,
             chart_type=spec.chart_type,
             unit=spec.unit,
             rows=spec.rows,
-            png=await store.put_blob(claim, b64decode(execution.figures[0])),
-            svg=await store.put_blob(claim, execution.svgs[0].encode()) if execution.svgs else "",
+            png=await store.put_blob(lease, b64decode(execution.figures[0])),
+            svg=await store.put_blob(lease, execution.svgs[0].encode()) if execution.svgs else "",
         )
 
 
@@ -123,21 +123,21 @@ def difference(rows: Sequence[DataRow], execution: Execution) -> str:
     if len(execution.figures) != 1 or len(execution.plotted) != 1:
         return f"One figure is wanted, and {len(execution.figures)} were drawn."
     shown = Counter(f"{value:.6g}" for value in execution.plotted[0] if value == value)
-    told = Counter(f"{row.value:.6g}" for row in rows)
-    if added := shown - told:
+    plotted = Counter(f"{row.value:.6g}" for row in rows)
+    if added := shown - plotted:
         return f"The figure shows values that are not in the data: {', '.join(sorted(added))}."
-    if missing := told - shown:
+    if missing := plotted - shown:
         return f"The figure does not show these values of the data: {', '.join(sorted(missing))}."
     return ""
 
 
-async def chart(given: DeepResearchState, context: StageContext, computation: ComputationEngine) -> Update:
+async def chart(state: DeepResearchState, context: StageContext, computation: ComputationEngine) -> Update:
     """Plan the figures and have them drawn, or say why there are none."""
     adapters = context.adapters
     if not (adapters.draw or adapters.sandbox or adapters.no_drawing):
         context.skip("charts are off")
         return {}
-    found = await findings_from(given, context.records)
+    found = await findings_from(state, context.records)
     findings = await whole_tables(found, context.records)
     language = findings.brief.language
     contexts = await contexts_of(findings, context.records)
@@ -153,7 +153,7 @@ async def chart(given: DeepResearchState, context: StageContext, computation: Co
     # Rows that nobody had quoted are cited now.
     used, known = {row.evidence for spec in specs for row in spec.rows}, {piece.id for piece in found.evidence}
     fresh = [piece for piece in findings.evidence if piece.id in used - known]
-    await context.run.store.put_evidence(context.run.claim, fresh)
+    await context.run.store.put_evidence(context.run.lease, fresh)
     words = words_in(language)
     if adapters.draw is None and not any(spec.python_code and adapters.sandbox for spec in specs):
         reason = words("chart.no_drawing", count=len(specs), reason=adapters.no_drawing)
@@ -172,10 +172,10 @@ async def _can_run(context: StageContext) -> bool:
     if sandbox is None:
         return False
 
-    async def look() -> str:
+    async def lookup() -> str:
         try:
             return await sandbox.check()
         except SourceRefused:
             return ""
 
-    return bool(await context.decide("sandbox", (), look))
+    return bool(await context.decide("sandbox", (), lookup))

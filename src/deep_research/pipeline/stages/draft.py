@@ -23,15 +23,15 @@ _PRECISE_WORDS = 200
 _FIRST_WORDS, _WORDS_A_PASSAGE = 150, 30
 
 
-async def draft(given: DeepResearchState, context: StageContext) -> Update:
+async def draft(state: DeepResearchState, context: StageContext) -> Update:
     """Write the report from all evidence, with where it stands and how well it is backed."""
-    findings = await findings_from(given, context.records)
-    analysis = await context.records.load(Analysis, given.analysis) if given.analysis else Analysis()
+    findings = await findings_from(state, context.records)
+    analysis = await context.records.load(Analysis, state.analysis) if state.analysis else Analysis()
     if context.adapters.models:
-        findings = (await for_writer(findings, given, context)).replace(
+        findings = (await for_writer(findings, state, context)).replace(
             strength=tuple(row for table in analysis.paragraphs for row in table.sentences),
             perspectives=analysis.perspectives,
-            lacks_analysis=bool(given.analysis) and not analysis.perspectives,
+            lacks_analysis=bool(state.analysis) and not analysis.perspectives,
             words=_words(findings, context.request.depth),
         )
     written = await context.reason(Reasoner.draft, findings)

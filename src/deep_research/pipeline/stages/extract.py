@@ -7,19 +7,19 @@ from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.values import Finding, ReadingRequest
 
 
-async def extract(given: PageState, context: StageContext) -> Update:
+async def extract(state: PageState, context: StageContext) -> Update:
     """Store what the reasoner marked in a document, for whichever section; marks outside its text are dropped."""
     reading = ReadingRequest(
-        brief=given.brief,
-        section=given.section,
-        outline=given.outline,
-        query=given.query,
-        document=await context.records.document(given.document),
+        brief=state.brief,
+        section=state.section,
+        outline=state.outline,
+        query=state.query,
+        document=await context.records.document(state.document),
     )
     findings = await context.reason(Reasoner.extract, reading)
     marked = [pieces for finding in findings if (pieces := _evidence(finding, reading))]
     headers, found = [header for *own, _ in marked for header in own], [pieces[-1] for pieces in marked]
-    await context.run.store.put_evidence(context.run.claim, [*headers, *found])
+    await context.run.store.put_evidence(context.run.lease, [*headers, *found])
     title = reading.section.title
     return {
         "gathered_info": [piece.id for piece in found if piece.section == title],

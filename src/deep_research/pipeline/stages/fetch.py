@@ -17,14 +17,14 @@ from deep_research.sources.source_quality import host_of
 _REMEMBERED_BYTES = 200_000
 
 
-async def fetch(given: PageState, context: StageContext) -> Update:
+async def fetch(state: PageState, context: StageContext) -> Update:
     """Get a page, read it and store both; raise `CallFailed` if there is nothing to store.
 
     Where the page cannot be had or read, what the search service delivered of it takes its place. What the run before
     a follow-up read is at hand.
     """
-    hit = given.hit
-    if (known := await _read_before(given, context)) is not None:
+    hit = state.hit
+    if (known := await _read_before(state, context)) is not None:
         _check_date(known, hit.address, context.request)
         return {"document": known.id}
     try:
@@ -35,15 +35,15 @@ async def fetch(given: PageState, context: StageContext) -> Update:
         document, address = await _from_delivered(hit, hit.delivered, context), hit.address
     _check_date(document, address, context.request)
     address = await context.run.address_for(document.id, address, hit.address)
-    await context.run.store.put_document(context.run.claim, document, address=address)
+    await context.run.store.put_document(context.run.lease, document, address=address)
     return {"document": document.id}
 
 
-async def _read_before(given: PageState, context: StageContext) -> Document | None:
+async def _read_before(state: PageState, context: StageContext) -> Document | None:
     """Return the document that an earlier run read at an address, if this run follows one that did."""
-    if not given.earlier:
+    if not state.earlier:
         return None
-    id_ = (await context.records.load(Earlier, given.earlier)).documents.get(given.hit.address)
+    id_ = (await context.records.load(Earlier, state.earlier)).documents.get(state.hit.address)
     return await context.records.document(id_) if id_ else None
 
 
@@ -60,7 +60,7 @@ async def from_page(hit: Hit, context: StageContext) -> tuple[Document, str]:
 async def _from_delivered(hit: Hit, delivered: Delivered, context: StageContext) -> Document:
     raw = delivered.text.encode()
     reading = await in_thread(read, raw, name="", media_type="text/plain")
-    await context.run.store.put_blob(context.run.claim, raw)
+    await context.run.store.put_blob(context.run.lease, raw)
     document = _document(reading, raw, title=hit.title, published=hit.published, media_type="text/plain")
     # Its lines are nobody's but the service's.
     return document.replace(places=(), delivered=delivered.replace(text=""))

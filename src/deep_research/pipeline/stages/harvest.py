@@ -32,19 +32,19 @@ class SearchExecutor:
     async def _hits(self, query: SearchQuery, context: StageContext) -> list[Hit]:
         route = route_of(query, context)
         search = _Search(query)
-        answers = await self._first(route, search, context)
-        if not any(answer.hits for answer in answers):
-            answers += await search.all_of(route.last_resort, context)
+        rankings = await self._first(route, search, context)
+        if not any(ranking.hits for ranking in rankings):
+            rankings += await search.all_of(route.last_resort, context)
         # Where no web search engine answers, sources that need no key stand in for it.
         is_web_lost = route.chain and all(name in search.failures for name in route.chain)
-        if is_web_lost or not any(answer.hits for answer in answers):
-            answers += await search.all_of(route.widened, context)
+        if is_web_lost or not any(ranking.hits for ranking in rankings):
+            rankings += await search.all_of(route.widened, context)
         # With no answer at all, nobody can say that there is nothing to be found.
-        if search.failures and not search.answered:
+        if search.failures and not search.engines_answered:
             # A service that is no longer asked because it failed before says least about why.
             first = min(search.failures.values(), key=lambda failure: isinstance(failure, ServiceClosed))
             await context.lost("search", query.query, first)
-        return fuse(answers, query=query, today=context.run.row.created_at.date())
+        return fuse(rankings, query=query, today=context.run.row.created_at.date())
 
     async def _first(self, route: "Route", search: "_Search", context: StageContext) -> list[Ranked]:
         """Ask as the strategy says: everybody, the quickest, or along the chain with the specialists beside it."""
@@ -55,11 +55,11 @@ class SearchExecutor:
         if config.parallel_strategy == "race":
             sides = [search.race((*route.chain, *route.specialists), left), search.all_of(route.documents, right)]
         else:
-            along = search.race if config.enable_race_mode else search.in_turn
+            along = search.race if config.enable_race_mode else search.one_after_another
             sides = [along(route.chain, left), search.all_of((*route.documents, *route.specialists), right)]
         found = await together(sides)
-        context.trail.join([left.trail, right.trail])
-        return [answer for answers in found for answer in answers]
+        context.dependencies.join([left.dependencies, right.dependencies])
+        return [ranking for rankings in found for ranking in rankings]
 
 
 @dataclass
@@ -67,7 +67,7 @@ class _Search:
     """One query on its way through the engines."""
 
     query: SearchQuery
-    answered: int = 0
+    engines_answered: int = 0
     failures: dict[str, CallFailed] = field(default_factory=dict)
 
     async def ask(self, name: str, at: StageContext) -> Ranked:
@@ -77,24 +77,24 @@ class _Search:
         except CallFailed as failure:
             self.failures[name] = failure
             return Ranked(engine=name, hits=())
-        self.answered += 1
+        self.engines_answered += 1
         return Ranked(engine=name, hits=tuple(hit for hit in hits if _is_on(hit.address, self.query.sites)))
 
     async def all_of(self, names: Sequence[str], context: StageContext) -> list[Ranked]:
         """Ask all at once and wait for all."""
         branches = [context.at(name) for name in names]
-        answers = await together([self.ask(name, at) for name, at in zip(names, branches, strict=True)])
-        context.trail.join([at.trail for at in branches])
-        return answers
+        rankings = await together([self.ask(name, at) for name, at in zip(names, branches, strict=True)])
+        context.dependencies.join([at.dependencies for at in branches])
+        return rankings
 
-    async def in_turn(self, names: Sequence[str], context: StageContext) -> list[Ranked]:
+    async def one_after_another(self, names: Sequence[str], context: StageContext) -> list[Ranked]:
         """Ask one after another until one finds something."""
-        answers: list[Ranked] = []
+        rankings: list[Ranked] = []
         for name in names:
-            answers += await self.all_of([name], context)
-            if answers[-1].hits:
+            rankings += await self.all_of([name], context)
+            if rankings[-1].hits:
                 break
-        return answers
+        return rankings
 
     async def race(self, names: Sequence[str], context: StageContext) -> list[Ranked]:
         """Ask all at once and keep the first that finds something; which one that was is on record."""
@@ -190,22 +190,22 @@ def route_of(query: SearchQuery, context: StageContext) -> Route:
     )
 
 
-async def harvest(given: TaskState, context: StageContext, executor: SearchExecutor) -> Update:
+async def harvest(state: TaskState, context: StageContext, executor: SearchExecutor) -> Update:
     """Search for one query, or take what was found for it before the plan was made.
 
     What an engine loses is on record, never raised.
     """
-    if scouted := given.scouted.get(given.query.query):
+    if scouted := state.scouted.get(state.query.query):
         return {"hits": scouted}
-    hits = await executor.execute(given.query, context)
-    known = _known_sources(given, context.request.update)
+    hits = await executor.execute(state.query, context)
+    known = _known_sources(state, context.request.update)
     fresh = [hit for hit in hits if hit.address not in {one.address for one in known}]
     return {"hits": await context.records.keep([*known, *fresh])}
 
 
-def _known_sources(given: TaskState, earlier: EarlierRun | None) -> list[Hit]:
+def _known_sources(state: TaskState, earlier: EarlierRun | None) -> list[Hit]:
     """Return what an earlier report cites in the section, for its first task: it is read again, whatever is found."""
-    if earlier is None or (given.round, given.task) != (1, 1):
+    if earlier is None or (state.round, state.task) != (1, 1):
         return []
-    cited = earlier.sources.get(given.section.title, {})
+    cited = earlier.sources.get(state.section.title, {})
     return [Hit(address=address, title=title, engine=EARLIER) for address, title in cited.items()]

@@ -12,7 +12,7 @@ from deep_research.reasoning.rules.question.analysis import analyze_question
 from deep_research.reasoning.rules.question.clarifier import MIN_FOCUSES, START_FOCUSES, Doubt, ask, is_no_preference
 from deep_research.reasoning.rules.question.clarifier import assess as assess_by_rules
 from deep_research.reasoning.rules.question.intake_rules import find_vague_word, focus_by_rule, spelled_out
-from deep_research.reasoning.rules.question.material import held_by
+from deep_research.reasoning.rules.question.material import related_texts
 from deep_research.reasoning.rules.question.signals import ASKED_DEFAULTS, focus_names, rare_terms
 from deep_research.reasoning.rules.question.spelling import respellings
 from deep_research.reasoning.values import (
@@ -20,9 +20,9 @@ from deep_research.reasoning.values import (
     Brief,
     ClarificationQuestion,
     Exchange,
-    Held,
     Inquiry,
     NextAction,
+    RelatedText,
     TaskBrief,
 )
 from deep_research.request import Language, ReportLength, ResearchRequest
@@ -34,42 +34,42 @@ _RECORDED = ("question", "context", "exchanges", "known_terms", "unknown_terms")
 
 def inquiry_from(
     request: ResearchRequest,
-    given: DeepResearchState,
+    state: DeepResearchState,
     *,
-    held: tuple[Held, ...] = (),
+    documents: tuple[RelatedText, ...] = (),
     earlier: Earlier | None = None,
 ) -> Inquiry:
     """Return what intake knows; focuses that the user's rules set for such a question count as the user's own."""
-    asked = " ".join((request.question, *(exchange.answer for exchange in given.exchanges)))
+    asked = " ".join((request.question, *(exchange.answer for exchange in state.exchanges)))
     return Inquiry(
         question=request.question,
         context=request.context,
-        earlier=earlier.as_held if earlier else None,
+        earlier=earlier.as_related_text if earlier else None,
         subject=earlier.subject if earlier else "",
-        language=given.language,
+        language=state.language,
         clarify="off" if request.assume else request.clarify,
-        focus=given.focus or request.focus or focus_by_rule(request.rules, asked),
-        exchanges=given.exchanges,
-        known_terms=(*given.known_terms, *request.rules.terms),
-        unknown_terms=given.unknown_terms,
+        focus=state.focus or request.focus or focus_by_rule(request.rules, asked),
+        exchanges=state.exchanges,
+        known_terms=(*state.known_terms, *request.rules.terms),
+        unknown_terms=state.unknown_terms,
         rules=request.rules,
-        held=held,
+        held=documents,
     )
 
 
-async def intake(given: DeepResearchState, context: StageContext) -> Update:
+async def intake(state: DeepResearchState, context: StageContext) -> Update:
     """Judge the question: research it, look terms up first, ask the user, or say that it cannot be done."""
     request, corpus = context.request, context.adapters.corpus
     today = f"{context.run.row.created_at:%Y-%m-%d}"
     if request.update:
-        # What was asked and assumed is settled; only the day is another.
+        # What was asked and assumed stays; only the day is another.
         brief = Brief.from_json(request.update.brief).replace(today=today)
         return _update(Assessment(next_action="START_RESEARCH", confidence=1.0, assumptions=brief.assumptions), brief)
-    followed = given.earlier or (await bring_along(context) if request.follow else "")
+    followed = state.earlier or (await bring_along(context) if request.follow else "")
     earlier = await context.records.load(Earlier, followed) if followed else None
-    known = (*given.known_terms, *(await _met_before(request.question, earlier, context)))
-    held = await held_by(corpus, request.question) if corpus else ()
-    inquiry = inquiry_from(request, given.replace(known_terms=known), held=held, earlier=earlier)
+    known = (*state.known_terms, *(await _met_before(request.question, earlier, context)))
+    documents = await related_texts(corpus, request.question) if corpus else ()
+    inquiry = inquiry_from(request, state.replace(known_terms=known), documents=documents, earlier=earlier)
     assessment = await assess(inquiry, context)
     brief = brief_from(inquiry, assessment, length=request.length, today=today)
     if assessment.is_clear and corpus is not None:
@@ -123,10 +123,10 @@ async def assess(inquiry: Inquiry, context: StageContext) -> Assessment:
     assessment = await context.reason(Reasoner.assess, inquiry) if has_model else by_rules
     if assessment.next_action == "CANNOT_DO":
         return assessment
-    return settled(assessment, by_rules, inquiry)
+    return final_assessment(assessment, by_rules, inquiry)
 
 
-def settled(assessment: Assessment, by_rules: Assessment, inquiry: Inquiry) -> Assessment:
+def final_assessment(assessment: Assessment, by_rules: Assessment, inquiry: Inquiry) -> Assessment:
     """Look terms up once, ask three times at most, and never who does not want to be asked.
 
     What the judge left out is filled in by the rules: the question to be asked, or what research starts from unasked.

@@ -12,7 +12,7 @@ from deep_research.pipeline.plan_text import MAX_SECTIONS
 from deep_research.pipeline.stages.harvest import SearchExecutor
 from deep_research.pipeline.state import DeepResearchState, SectionState, Update
 from deep_research.reasoning.port import Reasoner
-from deep_research.reasoning.values import Brief, Held, Plan, QueryRequest, Reflection, SectionPlan, SectionWork
+from deep_research.reasoning.values import Brief, Plan, QueryRequest, Reflection, RelatedText, SectionPlan, SectionWork
 from deep_research.request import ResearchRequest
 from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.value import digest
@@ -30,8 +30,8 @@ class ResearchPlanner:
             sorted(adapters.specs),
             context.run.row.code_version,
         )
-        if (kept := await context.kept_plan(key)) is not None:
-            return Plan.from_json(kept)
+        if (saved := await context.kept_plan(key)) is not None:
+            return Plan.from_json(saved)
         known = len(context.gaps)
         plan = await context.reason(Reasoner.plan, brief)
         # What rules drew up in a model's place is not worth keeping.
@@ -66,34 +66,34 @@ _SCOUTING, _SHOWN_HITS = 2, 12
 
 
 async def plan(
-    given: DeepResearchState, context: StageContext, planner: ResearchPlanner, executor: SearchExecutor
+    state: DeepResearchState, context: StageContext, planner: ResearchPlanner, executor: SearchExecutor
 ) -> Update:
     """Write the plan; more sections than a report can carry are left out and named.
 
     A model first gets to see what the web has. Without a model queries cost nothing, so that those of the first round
     stand in the plan.
     """
-    brief, followed = given.brief, given.earlier
+    brief, followed = state.brief, state.earlier
     if context.request.update:
         return {"plan": Plan.from_json(context.request.update.plan), "scouted": {}}
-    scouted = {} if followed else await _scouted(brief, executor, context)
-    hits = list({hit.address: hit for own in scouted.values() for hit in own}.values())[:_SHOWN_HITS]
-    seen = tuple(Held(title=hit.title, text=hit.snippet, published=hit.published) for hit in hits)
+    first_hits = {} if followed else await _first_searches(brief, executor, context)
+    hits = list({hit.address: hit for own in first_hits.values() for hit in own}.values())[:_SHOWN_HITS]
+    seen = tuple(RelatedText(title=hit.title, text=hit.snippet, published=hit.published) for hit in hits)
     if followed:
         # What was answered before is what there is to look at.
         earlier = await context.records.load(Earlier, followed)
-        seen = (earlier.as_held, *earlier.passages)
+        seen = (earlier.as_related_text, *earlier.passages)
     drawn = by_own_focus(await planner.write_report_plan(brief.replace(found=seen), context), brief)
     for dropped in drawn.sections[MAX_SECTIONS:]:
         await context.lost("section", dropped.title, f"a report has {MAX_SECTIONS} sections")
     drawn = drawn.replace(sections=drawn.sections[:MAX_SECTIONS])
     if drawn.sections and not context.adapters.models:
         drawn = await _with_queries(drawn, brief, planner, context)
-    kept = {query: await context.records.keep(own) for query, own in scouted.items() if own}
-    return {"plan": _asking(drawn, tuple(kept)), "scouted": kept}
+    saved = {query: await context.records.keep(own) for query, own in first_hits.items() if own}
+    return {"plan": _asking(drawn, tuple(saved)), "scouted": saved}
 
 
-async def _scouted(brief: Brief, executor: SearchExecutor, context: StageContext) -> dict[str, list[Hit]]:
+async def _first_searches(brief: Brief, executor: SearchExecutor, context: StageContext) -> dict[str, list[Hit]]:
     """Return what a few queries find on the web before a model plans; nothing where the user approves plans."""
     adapters = context.adapters
     has_web = any(engine.name != CorpusSearch.name for engine in adapters.engines)
@@ -102,19 +102,19 @@ async def _scouted(brief: Brief, executor: SearchExecutor, context: StageContext
     request = QueryRequest(brief=brief, section=SectionPlan(title=brief.question), count=_SCOUTING)
     queries = await adapters.fallback.queries(request)
 
-    def look(query: SearchQuery, at: StageContext) -> Awaitable[list[Hit]]:
+    def lookup(query: SearchQuery, at: StageContext) -> Awaitable[list[Hit]]:
         return isolated(executor.execute(query, at), [], "search", query.query, at)
 
-    found = await fan_out("scout", queries, look, context)
+    found = await fan_out("scout", queries, lookup, context)
     return {query.query: hits for query, hits in zip(queries, found, strict=True)}
 
 
-def _asking(drawn: Plan, scouted: Sequence[str]) -> Plan:
+def _asking(drawn: Plan, first_hits: Sequence[str]) -> Plan:
     """Return a plan whose first section asks what was asked already: its hits are at hand."""
-    if not scouted or not drawn.sections:
+    if not first_hits or not drawn.sections:
         return drawn
     first, *others = drawn.sections
-    known = tuple(SearchQuery(query=query) for query in scouted)
+    known = tuple(SearchQuery(query=query) for query in first_hits)
     first = first.replace(search_queries=(*known, *first.search_queries))
     return drawn.replace(sections=(first, *others))
 

@@ -12,16 +12,16 @@ from deep_research.value import canonical_json, json_of
 
 
 async def reflect(
-    given: SectionState, context: StageContext, analyzer: ResearchAnalyzer, planner: ResearchPlanner
+    state: SectionState, context: StageContext, analyzer: ResearchAnalyzer, planner: ResearchPlanner
 ) -> Update:
     """Merge the round into the synthesis, judge it, and say why a section so judged is left as it is.
 
     Where nothing more can be searched for, or the round found nothing new, rules judge: a model's word would change
     nothing.
     """
-    work = await section_work(given, context.records)
+    work = await section_work(state, context.records)
     is_all_read = await _is_all_read(context)
-    is_over = is_all_read or not work.queries_left or not given.fresh
+    is_over = is_all_read or not work.queries_left or not state.fresh
     judged = work.replace(sources=await _sources(work, context))
     if is_over:
         reflection = await context.adapters.fallback.reflect(judged)
@@ -36,7 +36,7 @@ async def reflect(
         "open_questions": reflection.gaps,
         "queries": reflection.next_queries,
     }
-    after = given.replace(**(update | {"grants": given.grants[1:]}))
+    after = state.replace(**(update | {"grants": state.grants[1:]}))
     await context.emit(
         "section-coverage",
         {
@@ -66,11 +66,11 @@ async def _is_all_read(context: StageContext) -> bool:
     if corpus is None or not adapters.models or {engine.name for engine in adapters.engines} != {CorpusSearch.name}:
         return False
 
-    async def look() -> str:
+    async def lookup() -> str:
         is_all = len(await context.records.documents()) >= len(await corpus.contents())
         return "all" if is_all or await adapters.has_small_folder() else "some"
 
-    return await context.decide("read", ("all", "some"), look) == "all"
+    return await context.decide("read", ("all", "some"), lookup) == "all"
 
 
 async def _sources(work: SectionWork, context: StageContext) -> tuple[SourceFacts, ...]:
@@ -80,7 +80,7 @@ async def _sources(work: SectionWork, context: StageContext) -> tuple[SourceFact
     """
     wanted = list(dict.fromkeys(piece.document for piece in work.evidence))
 
-    async def look() -> str:
+    async def lookup() -> str:
         first = await context.records.documents()
         facts = []
         for document in wanted:
@@ -88,5 +88,5 @@ async def _sources(work: SectionWork, context: StageContext) -> tuple[SourceFact
             facts.append(SourceFacts(document=document, host=host, published=read.published).to_json())
         return canonical_json(facts)
 
-    known = json_of(await context.decide("sources", wanted, look)) if wanted else []
+    known = json_of(await context.decide("sources", wanted, lookup)) if wanted else []
     return tuple(map(SourceFacts.from_json, known)) if isinstance(known, list) else ()

@@ -1,5 +1,5 @@
 """Verify: a verdict for each sentence of the report, in the way that fits its kind. What is refused stays in the text
-until it was edited; `settled` keeps it out.
+until it was edited; `accepted` keeps it out.
 """
 
 import re
@@ -25,7 +25,7 @@ from deep_research.report.paragraph import Paragraph, Refusal, Sentence, Sentenc
 from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.value import Value
 from deep_research.verify.absence import stretches_about
-from deep_research.verify.amounts import amounts_of, is_held
+from deep_research.verify.amounts import amounts_of, has_amount
 from deep_research.verify.calculation import objection_to
 from deep_research.verify.coverage import is_related, support_hint, unchecked_reason
 from deep_research.verify.particulars import dates_of, figures_of, split_figures
@@ -66,7 +66,7 @@ _LEADS_OVER = (":", "：", "?", "？")
 
 
 @dataclass(frozen=True)
-class Sources:
+class CheckedSources:
     """What sentences are checked against: the question, all evidence that they may cite, and where it stands.
 
     `planned` are the titles of the plan, which may head a section whatever they say; `figures` is how many there are.
@@ -86,11 +86,11 @@ class Sources:
     @cached_property
     def common_names(self) -> str:
         """Return the words in capitals that several documents hold: the subject's own, whatever a sentence cites."""
-        held: dict[str, set[str]] = {}
+        documents_of: dict[str, set[str]] = {}
         for piece in self.evidence:
             for word in _CAPITALS.findall(piece.quote):
-                held.setdefault(word, set()).add(piece.document)
-        return " ".join(word for word, documents in held.items() if len(documents) >= _SEVERAL)
+                documents_of.setdefault(word, set()).add(piece.document)
+        return " ".join(word for word, documents in documents_of.items() if len(documents) >= _SEVERAL)
 
     def beside(self, passages: Iterable[Evidence]) -> list[str]:
         """Return what stands around passages and says whose they are, and of when; and the common names."""
@@ -112,22 +112,24 @@ class Checked(Value):
     dropped: tuple[Refusal, ...] = ()
 
 
-async def verify(given: DeepResearchState, context: StageContext) -> Update:
+async def verify(state: DeepResearchState, context: StageContext) -> Update:
     """Give each sentence of the draft its verdict."""
-    _, sources = await sources_of(given, context)
-    drafted = await context.records.load_all(Paragraph, given.draft)
+    _, sources = await sources_of(state, context)
+    drafted = await context.records.load_all(Paragraph, state.draft)
     return {"draft": await context.records.keep(await judged(drafted, sources, context))}
 
 
-async def sources_of(given: DeepResearchState, context: StageContext) -> tuple[Findings, Sources]:
+async def sources_of(state: DeepResearchState, context: StageContext) -> tuple[Findings, CheckedSources]:
     """Return everything that was found, and what sentences about it are checked against."""
-    findings = await findings_from(given, context.records)
+    findings = await findings_from(state, context.records)
     contexts = await contexts_of(findings, context.records)
     planned = frozenset(findings.plan.titles)
-    return findings, Sources(findings.brief, findings.evidence, contexts, planned, len(given.figures))
+    return findings, CheckedSources(findings.brief, findings.evidence, contexts, planned, len(state.figures))
 
 
-async def judged(paragraphs: Sequence[Paragraph], sources: Sources, context: StageContext) -> tuple[Paragraph, ...]:
+async def judged(
+    paragraphs: Sequence[Paragraph], sources: CheckedSources, context: StageContext
+) -> tuple[Paragraph, ...]:
     """Return a text in which each sentence has a verdict; those of a section are judged together."""
     sections = [list(own) for _, own in groupby(paragraphs, key=lambda paragraph: paragraph.section)]
     done = await fan_out("section", sections, lambda own, at: _judged_section(own, sources, at), context)
@@ -135,9 +137,9 @@ async def judged(paragraphs: Sequence[Paragraph], sources: Sources, context: Sta
 
 
 async def _judged_section(
-    paragraphs: Sequence[Paragraph], sources: Sources, context: StageContext
+    paragraphs: Sequence[Paragraph], sources: CheckedSources, context: StageContext
 ) -> Sequence[Paragraph]:
-    found = _Found()
+    found = _Located()
     by_code = []
     for paragraph in paragraphs:
         sentences = [await _by_code(each, paragraph, sources, found, context) for each in paragraph.sentences]
@@ -155,14 +157,14 @@ def _with_links(checked: Paragraph, written: Paragraph) -> Paragraph:
     """Return a paragraph whose unmarked sentences that follow from the others cite nothing, but for the last one."""
     last = len(checked.sentences) - 1
     sentences = [
-        _with(before, "supported") if before.kind == "link" and after.is_sound and place < last else after
-        for place, (after, before) in enumerate(zip(checked.sentences, written.sentences, strict=True))
+        _with(before, "supported") if before.kind == "link" and after.is_sound and index < last else after
+        for index, (after, before) in enumerate(zip(checked.sentences, written.sentences, strict=True))
     ]
     return checked.replace(sentences=tuple(sentences))
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Located:
     """What checking a section brought up: passages that were searched for to show that something is absent, and
     calculations that came out right, whose results others may go on with.
     """
@@ -172,7 +174,7 @@ class _Found:
 
 
 async def _by_code(
-    sentence: Sentence, paragraph: Paragraph, sources: Sources, found: "_Found", context: StageContext
+    sentence: Sentence, paragraph: Paragraph, sources: CheckedSources, found: "_Located", context: StageContext
 ) -> Sentence:
     """Return a sentence with the verdict that code can give; what it cannot decide has none."""
     if sentence.verdict is not None or paragraph.kind == "caption":
@@ -224,7 +226,7 @@ def _with(sentence: Sentence, kind: VerdictKind, reason: str = "") -> Sentence:
     return sentence.replace(verdict=Verdict(kind=kind, reason=reason))
 
 
-async def _searched_for(sentence: Sentence, found: _Found, context: StageContext) -> Sentence:
+async def _searched_for(sentence: Sentence, found: _Located, context: StageContext) -> Sentence:
     """Return the statement that something is absent with the stored passages that come nearest to it, for a judge.
 
     Where one of them holds all the words that a source would use for it, it is false.
@@ -241,10 +243,16 @@ async def _searched_for(sentence: Sentence, found: _Found, context: StageContext
         )
         for one in near
     ]
-    held = [piece for piece, one in zip(pieces, near, strict=True) if one.is_it]
-    if held:
-        reason = f"held: {' '.join(held[0].quote.split())[:_SHOWN_CHARS]}"
-        verdict = Verdict(kind="false", reason=reason, evidence=held[0].id, start=held[0].start, end=held[0].end)
+    contradicting = [piece for piece, one in zip(pieces, near, strict=True) if one.is_it]
+    if contradicting:
+        reason = f"held: {' '.join(contradicting[0].quote.split())[:_SHOWN_CHARS]}"
+        verdict = Verdict(
+            kind="false",
+            reason=reason,
+            evidence=contradicting[0].id,
+            start=contradicting[0].start,
+            end=contradicting[0].end,
+        )
         return sentence.replace(verdict=verdict)
     if not pieces:
         return _with(sentence, "not_in_sources")
@@ -253,7 +261,9 @@ async def _searched_for(sentence: Sentence, found: _Found, context: StageContext
     return sentence.replace(premises=tuple(piece.id for piece in pieces))
 
 
-async def _by_reasoner(paragraphs: Sequence[Paragraph], sources: Sources, context: StageContext) -> list[Paragraph]:
+async def _by_reasoner(
+    paragraphs: Sequence[Paragraph], sources: CheckedSources, context: StageContext
+) -> list[Paragraph]:
     """Have what code could not decide judged, all of a section at once, each sentence beside its neighbours."""
     failures: list[CallFailed] = []
     support = Support(
@@ -288,7 +298,7 @@ def _judged(
     sentence: Sentence,
     passages: tuple[Evidence, ...],
     judgement: Judgement | None,
-    sources: Sources,
+    sources: CheckedSources,
     *,
     is_failed: bool,
 ) -> Sentence:
@@ -318,7 +328,7 @@ def _judged(
 
 
 def _beyond_span(
-    sentence: Sentence, verdict: Verdict, passages: tuple[Evidence, ...], sources: Sources
+    sentence: Sentence, verdict: Verdict, passages: tuple[Evidence, ...], sources: CheckedSources
 ) -> Verdict | None:
     """Return why the words that a judge relies on, with their sentences and other passages, cannot carry a sentence."""
     relied_on = []
@@ -368,8 +378,8 @@ def claims_nothing(text: str, asked: str = "") -> bool:
 def _with_what_carries(sentence: Sentence, passages: Sequence[Evidence]) -> Sentence:
     """Return the sentence without the citations that have nothing in common with it."""
     carrying = [one for one in passages if is_related(sentence.text, one.quote)] or passages
-    kept = {id_ for passage in carrying for id_ in (passage.id, passage.header)}
-    return sentence.replace(evidence=tuple(id_ for id_ in sentence.evidence if id_ in kept))
+    cited_ids = {id_ for passage in carrying for id_ in (passage.id, passage.header)}
+    return sentence.replace(evidence=tuple(id_ for id_ in sentence.evidence if id_ in cited_ids))
 
 
 async def _under_headers(sentence: Sentence, context: StageContext) -> tuple[Sentence, tuple[Evidence, ...]]:
@@ -407,9 +417,9 @@ def _proved(kind: VerdictKind, span: str, remark: str, sentence: Sentence, passa
     return Verdict(kind="not_checked", reason="unproved")
 
 
-def settled(paragraphs: Iterable[Paragraph], sources: Sources) -> Checked:
-    """Return a text without what was refused, what leans on that, and lead-overs that lead nowhere."""
-    kept, dropped = [], []
+def accepted(paragraphs: Iterable[Paragraph], sources: CheckedSources) -> Checked:
+    """Return a text without what was refused, what refers back to that, and lead-overs that lead nowhere."""
+    left, dropped = [], []
     asked = {figure.value for figure in figures_of(sources.asked)}
     refused_results: set[float] = set()
     for paragraph in paragraphs:
@@ -419,28 +429,28 @@ def settled(paragraphs: Iterable[Paragraph], sources: Sources) -> Checked:
             missing = missing_figure(sentence.text, range(1, sources.figures + 1))
             if missing and paragraph.kind != "caption":
                 sentence = _with(sentence, "not_found", f"figure: {missing}")
-            is_out = _is_kept_out(sentence)
+            is_out = _is_left_out(sentence)
             if is_out and sentence.kind == "calculation":
                 refused_results |= {figure.value for figure in figures_of(sentence.text)} - asked
-            if is_out or (is_cut and _leans(sentence)) or _gives_one_of(refused_results, sentence, sources):
+            if is_out or (is_cut and _refers_back(sentence)) or _gives_one_of(refused_results, sentence, sources):
                 dropped.append(_refused(sentence, paragraph.section, "" if is_out else "leaning"))
                 is_cut = True
             else:
                 own.append(sentence)
                 is_cut = False
         if own:
-            kept.append(_absences_cited(paragraph.replace(sentences=tuple(own))))
-    headed = _leading_on(_headed(_with_points(kept, sources), sources))
+            left.append(_absences_cited(paragraph.replace(sentences=tuple(own))))
+    headed = _leading_on(_headed(_with_points(left, sources), sources))
     return Checked(paragraphs=tuple(headed), dropped=tuple(dropped))
 
 
-def _gives_one_of(refused_results: AbstractSet[float], sentence: Sentence, sources: Sources) -> bool:
+def _gives_one_of(refused_results: AbstractSet[float], sentence: Sentence, sources: CheckedSources) -> bool:
     """Return whether a conclusion gives the result of a refused calculation, which its passages do not give."""
     if sentence.kind != "conclusion" or not refused_results:
         return False
     quotes = [piece.quote for piece in sources.evidence if piece.id in sentence.evidence]
-    given = [amount for amount in amounts_of(sentence.text) if amount.values[0][0] in refused_results]
-    return not all(is_held(amount, quotes) for amount in given)
+    refused_amounts = [amount for amount in amounts_of(sentence.text) if amount.values[0][0] in refused_results]
+    return not all(has_amount(amount, quotes) for amount in refused_amounts)
 
 
 def _absences_cited(paragraph: Paragraph) -> Paragraph:
@@ -456,42 +466,42 @@ def _absences_cited(paragraph: Paragraph) -> Paragraph:
     return paragraph.replace(sentences=(*before, last.replace(evidence=nearest)))
 
 
-def _with_points(paragraphs: Sequence[Paragraph], sources: Sources) -> list[Paragraph]:
+def _with_points(paragraphs: Sequence[Paragraph], sources: CheckedSources) -> list[Paragraph]:
     """Return paragraphs whose list items keep their points: each says nothing that the text or its passages do not."""
     quotes = {piece.id: piece.quote for piece in sources.evidence}
     cited = dict.fromkeys(id_ for paragraph in paragraphs for id_ in paragraph.cite_ids)
     texts = [each.text for paragraph in paragraphs for each in paragraph.sentences]
-    told = " ".join([sources.asked, *texts, *(quotes.get(id_, "") for id_ in cited)])
-    return [one if not one.is_item or _is_name(one.lead, told) else one.replace(lead="") for one in paragraphs]
+    source_text = " ".join([sources.asked, *texts, *(quotes.get(id_, "") for id_ in cited)])
+    return [one if not one.is_item or _is_name(one.lead, source_text) else one.replace(lead="") for one in paragraphs]
 
 
-def _is_name(text: str, told: str) -> bool:
-    """Say whether a heading or the point of a list item only names what is told: it holds no figure, date or address
+def _is_name(text: str, source_text: str) -> bool:
+    """Say whether a heading or the point of a list item only names what is written: it holds no figure, date or address
     of its own, and gives no orders.
     """
-    return claims_nothing(text, told) and not find_prompt_injection(text)
+    return claims_nothing(text, source_text) and not find_prompt_injection(text)
 
 
-def _headed(paragraphs: Sequence[Paragraph], sources: Sources) -> list[Paragraph]:
+def _headed(paragraphs: Sequence[Paragraph], sources: CheckedSources) -> list[Paragraph]:
     """Return paragraphs under headings that claim nothing; under any other they join the section before."""
     found, before = [], "abstract"
     for title, group in groupby(paragraphs, key=lambda paragraph: paragraph.section):
         own = list(group)
-        told = " ".join([sources.asked, *(each.text for paragraph in own for each in paragraph.sentences)])
-        before = title if title in sources.planned or _is_name(title, told) else before
+        source_text = " ".join([sources.asked, *(each.text for paragraph in own for each in paragraph.sentences)])
+        before = title if title in sources.planned or _is_name(title, source_text) else before
         found += [paragraph.replace(section=before) for paragraph in own]
     return found
 
 
-def _leans(sentence: Sentence) -> bool:
-    """Say whether a sentence hangs in the air without the one before; a conclusion's "so" leans on its premises."""
+def _refers_back(sentence: Sentence) -> bool:
+    """Say whether a sentence hangs in the air without the one before; a conclusion's "so" refers to its premises."""
     text = _CONNECTIVE.sub("", sentence.text) if sentence.kind == "conclusion" else sentence.text
     if sentence.cells:
         return False
     return not stands_alone(text[:1].upper() + text[1:]) or _GOES_ON.match(text) is not None
 
 
-def _is_kept_out(sentence: Sentence) -> bool:
+def _is_left_out(sentence: Sentence) -> bool:
     """Say whether a sentence cannot stand: what is called absent must have been shown to be."""
     is_unproved = sentence.kind == "absence" and (sentence.verdict is None or sentence.verdict.kind == "not_checked")
     return sentence.is_refused or is_unproved

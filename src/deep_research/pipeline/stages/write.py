@@ -9,7 +9,7 @@ from deep_research.events import MAX_EVENT_TEXT_CHARS, FinalReport
 from deep_research.evidence.passage import Evidence
 from deep_research.messages.language import UNKNOWN
 from deep_research.messages.words import Words, words_in
-from deep_research.pipeline.about import cuts_of, limits_of, models_that_wrote, unread_of, wording_of
+from deep_research.pipeline.about import cuts_of, limitations_of, models_that_wrote, unread_of, wording_of
 from deep_research.pipeline.abstract import bounded
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.earlier import answer_in, follow_notes, followed_in, subject_of, with_section
@@ -19,10 +19,10 @@ from deep_research.pipeline.missing_figures import left_out
 from deep_research.pipeline.outcome import unanswered
 from deep_research.pipeline.passages import cited_passages
 from deep_research.pipeline.records import RunRecords
-from deep_research.pipeline.retrieval import Account, Health, health_of, title_of
+from deep_research.pipeline.retrieval import RetrievalHealth, SearchSummary, health_of, title_of
 from deep_research.pipeline.stages.analyze import disagreements
 from deep_research.pipeline.stages.draft import as_claims
-from deep_research.pipeline.stages.verify import Checked, Sources, claims_nothing, judged, settled, sources_of
+from deep_research.pipeline.stages.verify import Checked, CheckedSources, accepted, claims_nothing, judged, sources_of
 from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.pipeline.update import changes_since
 from deep_research.readers import PROMPT_INJECTION_FOUND, place_of
@@ -34,7 +34,7 @@ from deep_research.reasoning.values import Analysis, Brief, Conclusion, Draft, F
 from deep_research.report.citation import Citations, Source, number_sources
 from deep_research.report.edition import Edition
 from deep_research.report.figure import Caption, Image
-from deep_research.report.layout import Chapter, Report
+from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, is_quoted, note
 from deep_research.text.analyzer import content_terms
@@ -49,7 +49,7 @@ class WrittenReport:
 
     edition: Edition
     evidence: list[Evidence]
-    health: Health
+    health: RetrievalHealth
     subject: str
     answer: str
 
@@ -83,7 +83,7 @@ class ReportGenerator:
         abstract, chapters = _chapters(findings, body, conclusion, analysis, words)
         gaps = [*state.gaps, *context.gaps]
         paragraphs = [*abstract, *(paragraph for chapter in chapters for paragraph in chapter.paragraphs)]
-        report = Report(
+        report = ReportLayout(
             title=findings.plan.research_title,
             abstract=await _counted(abstract, words, records),
             abstract_title=words("report.answer" if is_answer else "report.abstract"),
@@ -98,23 +98,23 @@ class ReportGenerator:
             run_line=words("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
         )
         report, unplaced = await with_figures(report, state.figures, words, records, before=before)
-        told = [*(before.paragraphs if before else ()), *report.paragraphs]
-        evidence = await records.evidence(list(dict.fromkeys(id_ for one in told for id_ in one.cite_ids)))
+        stated = [*(before.paragraphs if before else ()), *report.paragraphs]
+        evidence = await records.evidence(list(dict.fromkeys(id_ for one in stated for id_ in one.cite_ids)))
         document_of = {piece.id: piece.document for piece in evidence}
         sources, places = await _sources(evidence, words, context)
-        worth = {piece.document: piece.score for piece in sorted(findings.evidence, key=lambda piece: piece.score)}
+        best_score = {piece.document: piece.score for piece in sorted(findings.evidence, key=lambda piece: piece.score)}
         # Of what is not cited, what has most on the question comes first.
-        sources.sort(key=lambda source: -worth.get(source.document, float("-inf")))
+        sources.sort(key=lambda source: -best_score.get(source.document, float("-inf")))
         known = earlier.cited if earlier else ()
-        citations = number_sources(told, document_of=document_of, sources=sources, earlier=known)
+        citations = number_sources(stated, document_of=document_of, sources=sources, earlier=known)
         models = await models_that_wrote(records)
         report = _with_leads(report, evidence, sources, words, is_answer=is_answer)
         foreign = _foreign(report.paragraphs, document_of, citations, words, has_model=bool(models))
-        is_open = bool(report.gaps) or any(each.kind == "absence" for one in told for each in one.sentences)
+        is_open = bool(report.gaps) or any(each.kind == "absence" for one in stated for each in one.sentences)
         cuts = (note("abstract", line) for line in cuts_of(gaps, context.request.budget, words))
         cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.used]
         health = await health_of(cited_snapshots, records, is_followed=earlier is not None)
-        account = Account(health, context.adapters.specs, words)
+        account = SearchSummary(health, context.adapters.specs, words)
         report = report.replace(
             notice=(*account.notice(), *_unread(findings.brief, words, has_model=bool(models))),
             # Where no source answered, nothing can be said of what they hold.
@@ -123,7 +123,7 @@ class ReportGenerator:
             about=(
                 *(follow_notes(earlier, searched=bool(health.engines), words=words) if earlier else ()),
                 *findings.brief.assumptions,
-                *limits_of(gaps, words),
+                *limitations_of(gaps, words),
                 *(words("figure.left_out", title=title) for title in unplaced),
                 *foreign,
                 *await _noticed(citations, words, records),
@@ -182,7 +182,7 @@ def _chapters(
         left = []
         for paragraph in own:
             following = (*paragraph.sentences[1:], None)
-            # What the next sentence leans on is said again.
+            # What the next sentence refers back to is said again.
             unsaid = (
                 each
                 for each, after in zip(paragraph.sentences, following, strict=True)
@@ -191,7 +191,7 @@ def _chapters(
             if fresh := tuple(each for each in unsaid if not support or support & {*each.evidence}):
                 left.append(paragraph.replace(sentences=fresh))
         # A section that was asked for stands, even where the abstract says all of it.
-        if left or (own and not is_short and (findings.settled_titles or not support)):
+        if left or (own and not is_short and (findings.fixed_titles or not support)):
             chapters.append(Chapter(title=title, paragraphs=tuple(left or own[: 1 if support else None])))
     if not chapters and not conclusion.abstract:
         return (note("abstract", words("nothing.report")),), []
@@ -216,13 +216,13 @@ def _untold(
     """
     shown = {id_ for paragraph in paragraphs for id_ in paragraph.cite_ids}
     asked = set(content_terms(brief.question))
-    told = [_values(paragraph.text) for paragraph in paragraphs if is_written]
+    stated = [_values(paragraph.text) for paragraph in paragraphs if is_written]
     found = []
     for table in tables:
         sides = [_values(row.lead) for row in table.sentences]
-        is_told = any(sum(not own.isdisjoint(values) for own in sides) > 1 for values in told)
+        is_stated = any(sum(not own.isdisjoint(values) for own in sides) > 1 for values in stated)
         is_asked = all(len(asked.intersection(content_terms(row.text))) > 1 for row in table.sentences)
-        if len(sides) > 1 and not is_told and (shown.intersection(table.cite_ids) or (is_written and is_asked)):
+        if len(sides) > 1 and not is_stated and (shown.intersection(table.cite_ids) or (is_written and is_asked)):
             found.append(table)
     return tuple(found)
 
@@ -240,8 +240,8 @@ _MAX_SEARCHED_CHARS = 200_000
 
 
 def _with_leads(
-    report: Report, evidence: Sequence[Evidence], sources: Sequence[Source], words: Words, *, is_answer: bool
-) -> Report:
+    report: ReportLayout, evidence: Sequence[Evidence], sources: Sequence[Source], words: Words, *, is_answer: bool
+) -> ReportLayout:
     """Return the report; where "we" speaks in a quoted paragraph, or what leads is disputed, it names its document."""
     disputed = {sentence.text for table in report.disagreements for sentence in table.sentences}
     document_of = {piece.id: piece.document for piece in evidence}
@@ -268,7 +268,7 @@ def _label_of(title: str) -> str:
     return label if cut == label else f"{cut.rpartition(' ')[0] or cut}…"
 
 
-def _legend(report: Report, words: Words) -> tuple[Paragraph, ...]:
+def _legend(report: ReportLayout, words: Words) -> tuple[Paragraph, ...]:
     """Say what the mark of a conclusion means, where the report has any."""
     kinds = {sentence.kind for sentence in report.sentences}
     return (note("abstract", words("report.concluded")),) if kinds & {"conclusion", "calculation"} else ()
@@ -307,7 +307,7 @@ async def _sources(cited: list[Evidence], words: Words, context: StageContext) -
     places: dict[str, str] = {}
     for id_, address in (await records.documents()).items():
         read = await records.document(id_)
-        given = read.delivered
+        state = read.delivered
         own: dict[str, str] = {}
         for piece in sorted((piece for piece in cited if piece.document == id_), key=lambda piece: piece.start):
             place = place_of(read.places, piece.start, piece.end, text=read.text)
@@ -319,7 +319,7 @@ async def _sources(cited: list[Evidence], words: Words, context: StageContext) -
                 document=id_,
                 address=address,
                 places=tuple(dict.fromkeys(own.values())),
-                delivered=words(f"report.{given.kind}_from", engine=title_of(given.engine, specs)) if given else "",
+                delivered=words(f"report.{state.kind}_from", engine=title_of(state.engine, specs)) if state else "",
                 **read.model_dump(include={"title", "language", "author", "published", "warnings"}),
             )
         )
@@ -363,13 +363,13 @@ async def _noticed(citations: Citations, words: Words, records: RunRecords) -> l
     return remarks
 
 
-async def write(given: DeepResearchState, context: StageContext, reporter: ReportGenerator) -> Update:
+async def write(state: DeepResearchState, context: StageContext, reporter: ReportGenerator) -> Update:
     """Edit the report and assemble it; return the content id of what the run's row will keep of it, and what was kept
     out.
     """
-    findings, sources = await sources_of(given, context)
+    findings, sources = await sources_of(state, context)
     brief, evidence = sources.brief, sources.evidence
-    drafted = tuple(await context.records.load_all(Paragraph, given.draft))
+    drafted = tuple(await context.records.load_all(Paragraph, state.draft))
     documents = dict.fromkeys(piece.document for piece in evidence)
     draft = Draft(
         brief=brief,
@@ -379,10 +379,10 @@ async def write(given: DeepResearchState, context: StageContext, reporter: Repor
         contexts=dict(sources.contexts),
         left_out=left_out(evidence, [each for paragraph in drafted for each in paragraph.sentences]),
         titles=tuple([(await context.records.document(document)).title for document in documents]),
-        gaps=tuple(unanswered(given.followed_outcomes, findings)),
+        gaps=tuple(unanswered(state.followed_outcomes, findings)),
     )
-    edited, disputed = await both(_edited(draft, sources, context), _disputed(findings, given, sources, context))
-    body = settled(edited, sources)
+    edited, disputed = await both(_edited(draft, sources, context), _disputed(findings, state, sources, context))
+    body = accepted(edited, sources)
     body = await _with_quotes(body, drafted, findings, sources, context)
     words = words_in(brief.language)
     first = [paragraph for paragraph in body.paragraphs if paragraph.section == "abstract"]
@@ -395,19 +395,19 @@ async def write(given: DeepResearchState, context: StageContext, reporter: Repor
     draft = draft.replace(paragraphs=body.paragraphs)
     conclusion = await context.reason(Reasoner.conclude, draft)
     # What rules lead with is quoted from the sources, and checked like all else.
-    leading = settled(await judged(as_claims(conclusion.abstract), sources, context.at("abstract")), sources)
+    leading = accepted(await judged(as_claims(conclusion.abstract), sources, context.at("abstract")), sources)
     gaps, unfounded = _gaps([*conclusion.unanswered, *draft.gaps], sources)
     conclusion = conclusion.replace(abstract=leading.paragraphs, unanswered=() if is_written else gaps)
     is_unfounded = not evidence and context.request.search.model_knowledge
     knowledge = await context.reason(Reasoner.recall, brief) if is_unfounded else ""
     # Where nothing of a model's analysis could stand, what was counted does.
     is_weighed = any(paragraph.section == words("report.analysis") for paragraph in body.paragraphs)
-    analysis = Checked() if is_weighed else await _analysis(given, sources, context)
+    analysis = Checked() if is_weighed else await _analysis(state, sources, context)
     written = await reporter.write_final_report(
         findings,
         body,
         conclusion,
-        given,
+        state,
         analysis=analysis.paragraphs,
         knowledge=knowledge,
         disagreements=disputed.paragraphs,
@@ -425,7 +425,7 @@ async def write(given: DeepResearchState, context: StageContext, reporter: Repor
     return {"final_report": await _stored(written, asked, context), "checked": await context.records.keep(checked)}
 
 
-async def _edited(draft: Draft, sources: Sources, context: StageContext) -> tuple[Paragraph, ...]:
+async def _edited(draft: Draft, sources: CheckedSources, context: StageContext) -> tuple[Paragraph, ...]:
     """Return the text as an editor mended it; what was changed is checked again."""
     edits = await context.reason(Reasoner.edit, draft)
     if not edits:
@@ -453,30 +453,30 @@ def _changed(before: Sentence, after: Sequence[Sentence]) -> list[Sentence]:
 
 
 async def _with_quotes(
-    body: Checked, drafted: Sequence[Paragraph], findings: Findings, sources: Sources, context: StageContext
+    body: Checked, drafted: Sequence[Paragraph], findings: Findings, sources: CheckedSources, context: StageContext
 ) -> Checked:
     """Return the body with quotations in the place of a planned section of which nothing could stand.
 
-    Sections that a user settled stand in their order; where nothing was found for one, it says so.
+    Sections that a user approved stand in their order; where nothing was found for one, it says so.
     """
-    told = {paragraph.section for paragraph in body.paragraphs if paragraph.kind in ("claim", "table")}
-    lost = {*(paragraph.section for paragraph in drafted), *findings.settled_titles} - told - {"abstract"}
-    is_empty = not told - {"abstract"}
+    stated = {paragraph.section for paragraph in body.paragraphs if paragraph.kind in ("claim", "table")}
+    lost = {*(paragraph.section for paragraph in drafted), *findings.fixed_titles} - stated - {"abstract"}
+    is_empty = not stated - {"abstract"}
     quoted = await context.adapters.fallback.draft(findings) if is_empty or lost & set(findings.plan.titles) else ()
     wanted = [one for one in quoted if one.section in lost or is_empty]
-    checked = settled(await judged(wanted, sources, context.at("quoted")), sources) if wanted else Checked()
+    checked = accepted(await judged(wanted, sources, context.at("quoted")), sources) if wanted else Checked()
     found = [*body.paragraphs, *checked.paragraphs]
     if found:
         nothing = words_in(findings.brief.language)("nothing.section")
-        missing = set(findings.settled_titles) - {paragraph.section for paragraph in found}
+        missing = set(findings.fixed_titles) - {paragraph.section for paragraph in found}
         found += [note(title, nothing) for title in missing]
-    sections = (*findings.settled_titles, *(paragraph.section for paragraph in found), *findings.plan.titles)
+    sections = (*findings.fixed_titles, *(paragraph.section for paragraph in found), *findings.plan.titles)
     order = list(dict.fromkeys(("abstract", *sections)))
     whole = sorted(found, key=lambda one: order.index(one.section))
     return Checked(paragraphs=tuple(whole), dropped=(*body.dropped, *checked.dropped))
 
 
-async def _analysis(state: DeepResearchState, sources: Sources, context: StageContext) -> Checked:
+async def _analysis(state: DeepResearchState, sources: CheckedSources, context: StageContext) -> Checked:
     """Return the analysis by rules, checked; what would change the conclusion needs no source."""
     if not state.analysis:
         return Checked()
@@ -486,13 +486,13 @@ async def _analysis(state: DeepResearchState, sources: Sources, context: StageCo
     notes = tuple(Sentence(text=text) for text in analysis.changes)
     ahead = [Paragraph(section=title, kind="note", lead=lead, sentences=notes)] if notes else []
     shown = [each.replace(section=title) for each in as_claims(analysis.paragraphs)]
-    return settled(await judged([*shown, *ahead], sources, context.at("analysis")), sources)
+    return accepted(await judged([*shown, *ahead], sources, context.at("analysis")), sources)
 
 
 async def _stored(written: WrittenReport, asked: JsonObject, context: StageContext) -> str:
     """Store the report, and what the run's row keeps of it; return the content id of the latter."""
-    store, claim, folder, edition = context.run.store, context.run.claim, context.run.folder, written.edition
-    report = await store.put_blob(claim, written.text.encode())
+    store, lease, folder, edition = context.run.store, context.run.lease, context.run.folder, written.edition
+    report = await store.put_blob(lease, written.text.encode())
     path = str(folder.path / "report.md")
     about: FinalReport = {"title": edition.report.title, "report": report, "path": path}
     if len(written.text) <= MAX_EVENT_TEXT_CHARS:
@@ -514,18 +514,20 @@ async def _stored(written: WrittenReport, asked: JsonObject, context: StageConte
         "images": [image.to_json() for image in (*figures, *edition.report.pictures)],
         "is_searched": not written.health.is_unanswered,
     }
-    return await store.put_blob(claim, canonical_json(result).encode())
+    return await store.put_blob(lease, canonical_json(result).encode())
 
 
-async def _disputed(findings: Findings, state: DeepResearchState, sources: Sources, context: StageContext) -> Checked:
+async def _disputed(
+    findings: Findings, state: DeepResearchState, sources: CheckedSources, context: StageContext
+) -> Checked:
     """Return where sources disagree, checked; this needs no answer of a model and is done while one is awaited."""
     tables = await disagreements(findings, state, context.records)
     cited = await context.records.evidence([id_ for table in tables for id_ in table.cite_ids])
     own = replace(sources, evidence=tuple(cited))
-    return settled(await judged(tables, own, context.at("disputed")), own)
+    return accepted(await judged(tables, own, context.at("disputed")), own)
 
 
-def _gaps(open_questions: Sequence[str], sources: Sources) -> tuple[tuple[str, ...], tuple[Refusal, ...]]:
+def _gaps(open_questions: Sequence[str], sources: CheckedSources) -> tuple[tuple[str, ...], tuple[Refusal, ...]]:
     """Part what stays open from what only looks like it: a gap names no figure, date or address but the question's."""
     once = dict.fromkeys(open_questions)
     founded = tuple(text for text in once if claims_nothing(text, sources.asked))

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from deep_research.errors import UnusableAnswer
-from deep_research.llm.port import ChatModel, ModelReply, ModelRequest, Turn
+from deep_research.llm.port import ChatModel, ModelReply, ModelRequest, PriorMessage
 from deep_research.messages.language import language_name
 from deep_research.reasoning.model.answers import ModelAnswer, SomeAnswer, read_answer
 from deep_research.reasoning.model.prompting import (
@@ -91,14 +91,14 @@ class ModelActs:
         first, problem = _read(reply, read)
         if not problem and first is not None:
             return first
-        turns = (
+        messages = (
             # What it wrote may repeat what it has read, so that it stands between marks like that.
-            Turn(speaker="model", text=fenced(DRAFT_TAG, reply.text[:_SHOWN_CHARS] or "(no answer)")),
-            Turn(speaker="user", text=self.prompts.fill("repair", problem=problem)),
+            PriorMessage(speaker="model", text=fenced(DRAFT_TAG, reply.text[:_SHOWN_CHARS] or "(no answer)")),
+            PriorMessage(speaker="user", text=self.prompts.fill("repair", problem=problem)),
         )
-        # An answer that was cut off gets more room.
-        room = request.max_tokens * 2 if reply.stop == "length" else request.max_tokens
-        again = request.replace(turns=turns, max_tokens=room)
+        # An answer that was cut off gets more tokens.
+        max_tokens = request.max_tokens * 2 if reply.stop == "length" else request.max_tokens
+        again = request.replace(turns=messages, max_tokens=max_tokens)
         second, problem = _read(await self.model.complete(again), read)
         best = second if second is not None else first
         if best is None:

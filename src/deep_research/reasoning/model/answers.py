@@ -298,9 +298,9 @@ class RecallAnswer(ModelAnswer):
     text: Plain = _described("what you know, or nothing", "")
 
 
-def item_at(items: Sequence[Item], place: int, default: Item) -> Item:
+def item_at(items: Sequence[Item], index: int, default: Item) -> Item:
     """Return an item of a list that goes with another one; a model may have given too few."""
-    return items[place] if place < len(items) else default
+    return items[index] if index < len(items) else default
 
 
 def padded(column: Iterable[str]) -> Iterator[str]:
@@ -317,8 +317,8 @@ def read_answer(kind: type[SomeAnswer], text: str) -> tuple[SomeAnswer | None, s
             return kind.model_validate(candidate), ""
         except ValidationError as exc:
             first = exc.errors(include_url=False, include_input=False)[0]
-            place = ".".join(map(str, first["loc"]))
-            problem = f'the field "{place}" does not fit: {first["msg"].lower()}'
+            index = ".".join(map(str, first["loc"]))
+            problem = f'the field "{index}" does not fit: {first["msg"].lower()}'
     return None, problem
 
 

@@ -27,10 +27,10 @@ from deep_research.reasoning.values import (
     Assessment,
     Brief,
     ClarificationQuestion,
-    Held,
     Inquiry,
     Plan,
     QueryRequest,
+    RelatedText,
     SectionPlan,
     TaskBrief,
 )
@@ -46,7 +46,7 @@ _MIN_CONFIDENCE = 0.5
 _MAX_OPTIONS, _MAX_FOCUSES = 4, 5
 _MAX_QUESTION_CHARS = 2_000
 # What a plan is shown of the documents: so many tokens, and so much of each.
-_MAX_HELD, _PASSAGE_CHARS = 3_000, 320
+_MAX_RELATED_CHARS, _PASSAGE_CHARS = 3_000, 320
 # A section may use fewer queries than were planned: what matters most is asked first.
 _RANKS: dict[Priority, int] = {"high": 0, "medium": 1, "low": 2}
 _NAMED_SOURCES = re.compile(r"\s*\[([\w:.-]+(?:\s*,\s*[\w:.-]+)*)\]\s*$")
@@ -84,12 +84,12 @@ class PlanningByModel(ModelActs):
         wanted = "Sections may follow the sides to look at, where those cover the question."
         if brief.has_own_focus:
             wanted = f"The sections are exactly these, in this order: {'; '.join(brief.focus)}."
-        held = [_line_of(one) for one in (*await self.fallback.held(brief.question), *brief.found)]
+        related = [_line_of(one) for one in (*await self.fallback.held(brief.question), *brief.found)]
         task = self._task(
             "plan",
             PlanAnswer,
             sections=wanted,
-            documents=fenced(SOURCE_TAG, fit("\n".join(held), _MAX_HELD)[0]) if held else NONE,
+            documents=fenced(SOURCE_TAG, fit("\n".join(related), _MAX_RELATED_CHARS)[0]) if related else NONE,
             sources=self._searched(),
             language=language_name(brief.language),
         )
@@ -135,10 +135,10 @@ def _conversation(inquiry: Inquiry) -> str:
     return "\n".join(said) or NONE
 
 
-def _line_of(held: Held) -> str:
+def _line_of(related: RelatedText) -> str:
     """Return a document's title, date and language and its best passage in one line."""
-    facts = " — ".join(filter(None, (held.title, held.published[:10])))
-    return f"- {facts}: {' '.join(held.text.split())[:_PASSAGE_CHARS]}"
+    facts = " — ".join(filter(None, (related.title, related.published[:10])))
+    return f"- {facts}: {' '.join(related.text.split())[:_PASSAGE_CHARS]}"
 
 
 def finished_titles(text: str) -> list[str]:
@@ -177,9 +177,9 @@ def _plan(answer: PlanAnswer, brief: Brief) -> Plan:
         # One thing is asked for: an answer and what supports it.
         titles = list(outline_of_answer(brief.language))
     queries: dict[int, list[SearchQuery]] = {}
-    for place, row in enumerate(_rows(answer)):
-        # Queries without a section go to the sections in turn.
-        number = min(item_at(answer.query_sections, place, place % len(titles) + 1), len(titles))
+    for index, row in enumerate(_rows(answer)):
+        # Queries without a section go to the sections one after another.
+        number = min(item_at(answer.query_sections, index, index % len(titles) + 1), len(titles))
         queries.setdefault(number, []).append(_query(*row))
     sections = [
         SectionPlan(
@@ -201,8 +201,8 @@ def _plan(answer: PlanAnswer, brief: Brief) -> Plan:
 
 def _problem_of_assessment(answer: AssessAnswer) -> str:
     """Return what is missing: an answer that broke off can be read, and would be taken for doubt about the question."""
-    given = (answer.goal, answer.question, answer.impossible, *answer.unknown_terms, *answer.focuses)
-    return "" if any(map(str.strip, given)) else 'it has no "goal", no "focuses" and no "question"'
+    fields = (answer.goal, answer.question, answer.impossible, *answer.unknown_terms, *answer.focuses)
+    return "" if any(map(str.strip, fields)) else 'it has no "goal", no "focuses" and no "question"'
 
 
 def _assessment(answer: AssessAnswer, inquiry: Inquiry) -> Assessment:

@@ -75,12 +75,12 @@ class Prompts:
             own = None if self._folder is None else self._folder / f"{name}.md"
             if own and own.is_file():
                 needed, text = set(_PLACEHOLDER.findall(text)), _read(own)
-                given = set(_PLACEHOLDER.findall(text))
-                for extra in sorted(given - needed):
+                used = set(_PLACEHOLDER.findall(text))
+                for extra in sorted(used - needed):
                     raise ConfigurationError(
                         f"The prompt {own} has {{{{{extra}}}}}, which is not filled; use {sorted(needed)}."
                     )
-                for missing in sorted(needed - given):
+                for missing in sorted(needed - used):
                     raise ConfigurationError(
                         f"The prompt {own} leaves out {{{{{missing}}}}}, without which it cannot work."
                     )
@@ -147,11 +147,11 @@ class Material(NamedTuple):
 def show_evidence(
     evidence: Sequence[Evidence],
     *,
-    room: int,
+    limit: int,
     contexts: Mapping[str, Context] | None = None,
     only: Collection[str] | None = None,
 ) -> Material:
-    """Return the evidence in its order, labelled and fenced; where room is short, the weakest pieces are left out.
+    """Return the evidence in its order, labelled and fenced; where they do not fit, the weakest pieces are left out.
 
     Where `contexts` are given, a list of the documents stands before it, and each passage says where it stands. Where
     `only` names some of it, the others are not shown; labels are the same whatever is shown.
@@ -161,11 +161,11 @@ def show_evidence(
         document: f"D{number}" for number, document in enumerate(dict.fromkeys(piece.document for piece in evidence), 1)
     }
     shown = {
-        place: _shown(piece, place + 1, documents, known)
-        for place, piece in enumerate(evidence)
+        index: _shown(piece, index + 1, documents, known)
+        for index, piece in enumerate(evidence)
         if only is None or piece.id in only
     }
-    sizes = {place: tokens_at_most(block) for place, block in shown.items()}
+    sizes = {index: tokens_at_most(block) for index, block in shown.items()}
     lines = {
         documents[piece.document]: _described(documents[piece.document], known[piece.id])
         for piece in evidence
@@ -174,14 +174,14 @@ def show_evidence(
     listed = [fenced(NOTES_TAG, "\n".join(["Documents:", *lines.values()]))] if lines else []
     total = sum(sizes.values()) + tokens_at_most("\n".join(listed))
     left_out = 0
-    for place in sorted(shown, key=lambda place: (evidence[place].score, -place)):
-        if total <= room:
+    for index in sorted(shown, key=lambda index: (evidence[index].score, -index)):
+        if total <= limit:
             break
-        del shown[place]
-        total -= sizes[place]
+        del shown[index]
+        total -= sizes[index]
         # What nobody chose is no loss.
-        left_out += evidence[place].score > 0
-    labels = {f"{LABEL}{place + 1}": evidence[place].id for place in shown}
+        left_out += evidence[index].score > 0
+    labels = {f"{LABEL}{index + 1}": evidence[index].id for index in shown}
     return Material((*listed, *shown.values()), labels, left_out)
 
 
@@ -189,7 +189,7 @@ def _shown(piece: Evidence, number: int, documents: Mapping[str, str], contexts:
     text = piece.finding if piece.header else piece.quote
     cut = text if len(text) <= _MAX_PASSAGE_CHARS else text[:_MAX_PASSAGE_CHARS] + _CUT
     where = contexts.get(piece.id)
-    attributes = {"of": documents[piece.document], "at": _place(where)} if where else {}
+    attributes = {"of": documents[piece.document], "at": _location(where)} if where else {}
     return fenced(SOURCE_TAG, cut, id=f"{LABEL}{number}", **attributes)
 
 
@@ -210,17 +210,17 @@ def _dateline(context: Context) -> str:
     return next((line for line in short if any(date.iso[7:] for date in find_dates(line))), "")
 
 
-def _place(context: Context) -> str:
+def _location(context: Context) -> str:
     """Return the place and the headings above a passage, each said once, without the document's own title."""
     above = [heading for heading in context.headings.split(" › ") if heading != context.title]
     return " › ".join(filter(None, (*([] if context.place.strip("“”「」") in above else [context.place]), *above)))
 
 
-def fit(text: str, room: int) -> tuple[str, bool]:
+def fit(text: str, limit: int) -> tuple[str, bool]:
     """Return as much of a text as fits, whole paragraphs where it has any, and whether something was cut."""
-    if tokens_at_most(text) <= room:
+    if tokens_at_most(text) <= limit:
         return text, False
-    end = bisect_right(range(1, len(text) + 1), room - 2, key=lambda size: tokens_at_most(text[:size]))
+    end = bisect_right(range(1, len(text) + 1), limit - 2, key=lambda size: tokens_at_most(text[:size]))
     paragraph = text.rfind("\n\n", end // 2, end)
     return text[: paragraph if paragraph > 0 else end] + _CUT, True
 
@@ -306,7 +306,7 @@ class ContextManager:
     system: str
     options: PromptOptions
 
-    def room(self, *blocks: str, max_tokens: int) -> int:
+    def available_tokens(self, *blocks: str, max_tokens: int) -> int:
         """Return how many tokens of material fit beside these blocks and the answer."""
         taken = tokens_at_most("\n\n".join((self.system, *blocks))) + 2 * self.limit(max_tokens) + _REPAIR_TOKENS
         return max(self.options.window - taken, 0)

@@ -74,7 +74,7 @@ _MIN_CHARS = 40
 _UNMARKED_SHARE = 0.34
 
 
-class Prose(NamedTuple):
+class ParsedProse(NamedTuple):
     """What a model wrote, what is wrong with it, if anything, and how many sentences rest on evidence that exists."""
 
     paragraphs: tuple[Paragraph, ...]
@@ -90,7 +90,7 @@ def read_report(
     abstract: Collection[str] = (),
     titles: Collection[str] = (),
     is_cut: bool = False,
-) -> Prose:
+) -> ParsedProse:
     """Return the paragraphs of a report; a mark that stands for no evidence is kept as it is, for the record.
 
     `labels` maps labels to evidence ids. What stands before the first heading, or under one named in `abstract`, is the
@@ -104,11 +104,11 @@ def read_report(
     paragraphs = list(_paragraphs(plain, marks, names, language))
     if is_cut and paragraphs:
         last = paragraphs.pop()
-        kept = last.sentences if _STOP.search(last.sentences[-1].text) else last.sentences[:-1]
-        paragraphs += [last.replace(sentences=kept)] if kept else []
+        sentences = last.sentences if _STOP.search(last.sentences[-1].text) else last.sentences[:-1]
+        paragraphs += [last.replace(sentences=sentences)] if sentences else []
     known = set(labels.values())
     cited = sum(not known.isdisjoint(sentence.evidence) for paragraph in paragraphs for sentence in paragraph.sentences)
-    return Prose(tuple(paragraphs), _problem(text, paragraphs, len(labels), cited, language), cited)
+    return ParsedProse(tuple(paragraphs), _problem(text, paragraphs, len(labels), cited, language), cited)
 
 
 def read_sentences(text: str, labels: Mapping[str, str], language: Language) -> list[Sentence]:

@@ -76,8 +76,8 @@ class ReadingByModel(ModelActs):
         warning = WARNING if is_suspect else ""
         title = fenced(SOURCE_TAG, f"Title: {reading.document.title[:_MAX_TITLE_CHARS]}", warning=warning)
         task = self._extract_task(outline, title)
-        room = self.context.room(brief, task, max_tokens=_EXTRACT.max_tokens)
-        shown = sum(taken <= room for taken in accumulate(map(tokens_at_most, blocks)))
+        available_tokens = self.context.available_tokens(brief, task, max_tokens=_EXTRACT.max_tokens)
+        shown = sum(taken <= available_tokens for taken in accumulate(map(tokens_at_most, blocks)))
         if not shown:
             raise UnusableAnswer("extract: not one passage fits the model's window")
         task = self._extract_task(outline, "\n\n".join((title, *blocks[:shown])))
@@ -94,7 +94,7 @@ class ReadingByModel(ModelActs):
     async def _whole(self, reading: ReadingRequest) -> tuple[Finding, ...]:
         """Return all of a short document: to have it read whole by whoever writes costs less than to ask what matters.
 
-        What rules would choose of it keeps their score and section, so that it comes first where room is short.
+        What rules would choose of it keeps their score and section, so that it comes first where not all fit.
         """
         chosen = await self.fallback.extract(reading)
         found = []
@@ -109,9 +109,9 @@ class ReadingByModel(ModelActs):
         return self._task("extract", ExtractAnswer, sections=fenced(NOTES_TAG, titles), passages=passages)
 
     async def compress(self, work: SectionWork) -> Digest:
-        """Keep everything in its order while there is room; whoever writes chooses."""
+        """Keep everything in its order while it fits; whoever writes chooses."""
         size = sum(tokens_at_most(piece.quote) for piece in work.evidence)
-        if len(work.evidence) <= work.brief.room or size <= self.context.share(_SECTION_SHARE):
+        if len(work.evidence) <= work.brief.evidence_limit or size <= self.context.share(_SECTION_SHARE):
             return Digest(evidence=tuple(piece.id for piece in work.evidence))
         return await self.fallback.compress(work)
 
@@ -130,14 +130,14 @@ class ReadingByModel(ModelActs):
         )
         head = [self._brief(work.brief), self.prompts.fill("section", notes=section_notes(work.section))]
         # The tail's recitations are short; a prompt of their size is kept free for them.
-        room = self.context.room(*head, task, task, max_tokens=_REFLECT.max_tokens)
+        available_tokens = self.context.available_tokens(*head, task, task, max_tokens=_REFLECT.max_tokens)
         answer = await self._data(
             _REFLECT,
             ReflectAnswer,
             task,
             steps=searched(work.asked, "judge whether this is enough", "write the section"),
             failures=work.failures,
-            shared=[*head, *show_evidence(work.evidence, room=min(room, _MAX_JUDGED)).blocks],
+            shared=[*head, *show_evidence(work.evidence, limit=min(available_tokens, _MAX_JUDGED)).blocks],
         )
         dimensions = Dimensions.from_json({name: getattr(answer, name) for name in Dimensions.model_fields})
         fresh = [query for query in dict.fromkeys(answer.next_queries) if query not in work.asked]
@@ -166,11 +166,11 @@ def _describe_sources(work: SectionWork) -> str:
 
 def _findings(answer: ExtractAnswer, candidates: Sequence[Finding], outline: Sequence[str]) -> Iterator[Finding]:
     """Yield what was chosen, with its section; a passage for a section that does not exist goes to the first."""
-    valid = [(number, place) for place, number in enumerate(answer.passages) if 1 <= number <= len(candidates)]
+    valid = [(number, index) for index, number in enumerate(answer.passages) if 1 <= number <= len(candidates)]
     first = dict(reversed(valid))
-    for number, place in list(reversed(first.items()))[:_MAX_FINDINGS]:
-        wanted = item_at(answer.sections, place, 1)
+    for number, index in list(reversed(first.items()))[:_MAX_FINDINGS]:
+        wanted = item_at(answer.sections, index, 1)
         section = outline[wanted - 1 if 1 <= wanted <= len(outline) else 0]
-        relevance = item_at(answer.relevance, place, _USUAL_RELEVANCE)
+        relevance = item_at(answer.relevance, index, _USUAL_RELEVANCE)
         score = round(_SCORE_OF_TEN * min(relevance, 10) / 10, 6)
         yield candidates[number - 1].replace(score=score, section=section)

@@ -30,7 +30,7 @@ from deep_research.reasoning.model.prompting import (
     numbered,
     show_evidence,
 )
-from deep_research.reasoning.model.prose import Prose, is_in_language, read_report, read_row, read_sentences
+from deep_research.reasoning.model.prose import ParsedProse, is_in_language, read_report, read_row, read_sentences
 from deep_research.reasoning.rules.question.analysis import has_short_outline
 from deep_research.reasoning.rules.quoting.drafting import MAX_ABSTRACT_LENGTH
 from deep_research.reasoning.rules.weighing.charts import MAX_CHARTS, chart_of, possible_series
@@ -44,11 +44,11 @@ from deep_research.reasoning.values import (
     Conclusion,
     Context,
     Draft,
-    Edit,
     Findings,
     Judgement,
     Paragraphs,
     QuestionKind,
+    SentenceEdit,
     Support,
 )
 from deep_research.report.figure import ChartType
@@ -173,14 +173,16 @@ class WritingByModel(ModelActs):
         columns = map(padded, (answer.titles, answer.joined, programs, forms))
         rows = zip(answer.charts, *columns, strict=False)
         chosen = []
-        for place, (number, title, joined, code, form) in enumerate(rows):
-            if 1 <= number <= len(series) and number not in answer.charts[:place]:
+        for index, (number, title, joined, code, form) in enumerate(rows):
+            if 1 <= number <= len(series) and number not in answer.charts[:index]:
                 others = dict.fromkeys(map(int, _DIGITS(joined)))
                 parts = [series[at - 1] for at in (number, *others) if 1 <= at <= len(series)]
                 spec = chart_of(joined_series(list(dict.fromkeys(parts))) or parts[0])
-                told = {number for text in (spec.title, *(row.label for row in spec.rows)) for number in _DIGITS(text)}
+                digits = {
+                    number for text in (spec.title, *(row.label for row in spec.rows)) for number in _DIGITS(text)
+                }
                 # A title names what is shown: another number in it would be a claim.
-                is_fit = 0 < len(title) <= _MAX_TITLE_CHARS and told.issuperset(_DIGITS(title))
+                is_fit = 0 < len(title) <= _MAX_TITLE_CHARS and digits.issuperset(_DIGITS(title))
                 about = {"title": title if is_fit else spec.title, "python_code": code}
                 if code and form in get_args(ChartType):
                     about["chart_type"] = form
@@ -219,12 +221,12 @@ class WritingByModel(ModelActs):
             closing=_closing(findings, words),
         )
         request, labels = self._over_all(act, task, findings)
-        settled = findings.settled_titles
+        titles = findings.fixed_titles
 
-        def read(reply: ModelReply) -> tuple[Prose | None, str]:
-            prose = _read_prose(reply, labels, language, settled)
-            found = dict.fromkeys(paragraph.section for paragraph in prose.paragraphs if paragraph.section in settled)
-            unkept = "" if tuple(found) == settled else f"its sections must be, in this order: {'; '.join(settled)}"
+        def read(reply: ModelReply) -> tuple[ParsedProse | None, str]:
+            prose = _read_prose(reply, labels, language, titles)
+            found = dict.fromkeys(paragraph.section for paragraph in prose.paragraphs if paragraph.section in titles)
+            unkept = "" if tuple(found) == titles else f"its sections must be, in this order: {'; '.join(titles)}"
             return prose if prose.cited else None, prose.problem or unkept
 
         return (await self._ask(request, read)).paragraphs
@@ -236,9 +238,9 @@ class WritingByModel(ModelActs):
         """
         brief, noted = self._brief(findings.brief), self._noted(findings)
         tail = self.context.tail(act, task)
-        room = self.context.room(brief, *noted, tail, max_tokens=act.max_tokens)
-        room = min(room, self.context.share(_MATERIAL_SHARE))
-        material = show_evidence(findings.evidence, room=room, contexts=findings.contexts)
+        available_tokens = self.context.available_tokens(brief, *noted, tail, max_tokens=act.max_tokens)
+        available_tokens = min(available_tokens, self.context.share(_MATERIAL_SHARE))
+        material = show_evidence(findings.evidence, limit=available_tokens, contexts=findings.contexts)
         shared = [brief, *material.blocks, *noted]
         return self.context.request(act, tail, shared=shared, left_out=material.left_out), material.labels
 
@@ -268,8 +270,10 @@ class WritingByModel(ModelActs):
         sentences = dict(numbered_sentences(support.paragraphs))
         cited = {id_ for number in wanted for id_ in (*sentences[number].evidence, *sentences[number].premises)}
         brief = self._brief(support.brief)
-        room = self.context.room(brief, *(each.text for each in sentences.values()), max_tokens=_JUDGE.max_tokens)
-        material = show_evidence(support.passages, room=room, contexts=support.contexts, only=cited)
+        available_tokens = self.context.available_tokens(
+            brief, *(each.text for each in sentences.values()), max_tokens=_JUDGE.max_tokens
+        )
+        material = show_evidence(support.passages, limit=available_tokens, contexts=support.contexts, only=cited)
         if material.left_out and len(wanted) > 1:
             # Nobody is judged by passages that are not shown.
             half = len(wanted) // 2
@@ -297,7 +301,7 @@ class WritingByModel(ModelActs):
                 found[number] = Judgement(number=number, verdict=verdict, span=span, premises=premises, reason=reason)
         return list(found.values())
 
-    async def edit(self, draft: Draft) -> tuple[Edit, ...]:
+    async def edit(self, draft: Draft) -> tuple[SentenceEdit, ...]:
         """Have the whole text looked over once; what changes is checked again by whoever asks."""
         sentences = dict(numbered_sentences(draft.paragraphs))
         refused = {number: sentence for number, sentence in sentences.items() if _is_to_mend(sentence)}
@@ -305,7 +309,7 @@ class WritingByModel(ModelActs):
         left_out = {piece.id for piece in draft.left_out}
         needed = left_out.union(*(paragraph.cite_ids for paragraph in beside))
         brief, language = self._brief(draft.brief), draft.brief.language
-        labels = show_evidence(draft.evidence, room=sys.maxsize).labels
+        labels = show_evidence(draft.evidence, limit=sys.maxsize).labels
         shown = fenced(DRAFT_TAG, _shown_text(draft.paragraphs, labels, set(sentences)))
         task = self._task(
             "edit",
@@ -317,8 +321,8 @@ class WritingByModel(ModelActs):
             left_out=", ".join(label for label, id_ in labels.items() if id_ in left_out) or NONE,
             language=language_name(language),
         )
-        room = self.context.room(brief, task, max_tokens=_EDIT.max_tokens)
-        material = show_evidence(draft.evidence, room=room, contexts=draft.contexts, only=needed)
+        available_tokens = self.context.available_tokens(brief, task, max_tokens=_EDIT.max_tokens)
+        material = show_evidence(draft.evidence, limit=available_tokens, contexts=draft.contexts, only=needed)
         answer = await self._data(_EDIT, EditAnswer, task, shared=[brief, *material.blocks], left_out=material.left_out)
         edits = []
         for number, text in zip(answer.sentences, padded(answer.texts), strict=False):
@@ -326,7 +330,7 @@ class WritingByModel(ModelActs):
                 names = [name for name, _ in before.cells]
                 fresh = read_row(text, names, labels, language) if names else read_sentences(text, labels, language)
                 # What was to become another row and is none changes nothing.
-                edits += [Edit(number=number, sentences=tuple(fresh))] if fresh or not text.strip() else []
+                edits += [SentenceEdit(number=number, sentences=tuple(fresh))] if fresh or not text.strip() else []
         return tuple(edits)
 
     async def recall(self, brief: Brief) -> str:
@@ -386,7 +390,7 @@ def _closing(findings: Findings, words: Words) -> str:
 
 def _read_prose(
     reply: ModelReply, labels: Mapping[str, str], language: Language, titles: Collection[str] = ()
-) -> Prose:
+) -> ParsedProse:
     """Return what a model wrote; nothing of it is cited where it is in another language."""
     words, is_cut = words_in(language), reply.stop in ("length", "loop")
     names = [words("report.abstract"), words("report.answer")]
@@ -398,7 +402,7 @@ def _sections(findings: Findings) -> str:
     """Return which sections a report has: the user's own as they stand, others as a guide."""
     if has_short_outline(findings.brief, findings.plan.titles):
         return "only the planned one, with the few sentences that support the answer or limit it"
-    if findings.settled_titles:
+    if findings.fixed_titles:
         return "exactly the planned ones, with their titles and in their order, also where little or nothing was found"
     asked = "; one of them weighs the matter from two or three sides" if findings.lacks_analysis else ""
     return f"the planned ones as the answer needs them: take them, merge them or leave them out{asked}"

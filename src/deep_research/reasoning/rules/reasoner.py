@@ -19,8 +19,8 @@ from deep_research.reasoning.rules.question.analysis import (
 )
 from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.rules.question.material import (
-    held_by,
     names_document,
+    related_texts,
     topic_part,
     without_commands,
 )
@@ -73,10 +73,8 @@ from deep_research.reasoning.values import (
     Conclusion,
     Digest,
     Draft,
-    Edit,
     Finding,
     Findings,
-    Held,
     Inquiry,
     Judgement,
     Paragraphs,
@@ -84,8 +82,10 @@ from deep_research.reasoning.values import (
     QueryRequest,
     ReadingRequest,
     Reflection,
+    RelatedText,
     SectionPlan,
     SectionWork,
+    SentenceEdit,
     Strings,
     Support,
 )
@@ -164,9 +164,9 @@ class ExtractiveReasoner:
         titles = {hit.title for hit in near}
         return sections_of(brief.question, [hit.text for hit in near], brief.language, titles=titles)
 
-    async def held(self, question: str) -> tuple[Held, ...]:
+    async def held(self, question: str) -> tuple[RelatedText, ...]:
         """Return what the user's documents hold on a question, the nearest first."""
-        return await held_by(self._corpus, question, most=_PLAN_DOCUMENTS) if self._corpus else ()
+        return await related_texts(self._corpus, question, most=_PLAN_DOCUMENTS) if self._corpus else ()
 
     async def queries(self, request: QueryRequest) -> tuple[SearchQuery, ...]:
         """Ask for the section's side of the question in a person's words; of an overview, for the documents by name."""
@@ -320,7 +320,7 @@ class ExtractiveReasoner:
         """Keep the best pieces, each thing said once."""
         ranked = best_first(work.evidence)
         is_short = has_short_outline(work.brief, [work.section.title]) and is_answered_first(work.brief)
-        kept = supporting(ranked, work.brief) if is_short else choose(ranked, room=work.brief.room)
+        kept = supporting(ranked, work.brief) if is_short else choose(ranked, room=work.brief.evidence_limit)
         return Digest(evidence=tuple(piece.id for piece in kept))
 
     async def reflect(self, work: SectionWork) -> Reflection:
@@ -412,7 +412,7 @@ class ExtractiveReasoner:
     async def judge(self, support: Support) -> tuple[Judgement, ...]:  # noqa: ARG002 - rules certify no paraphrase
         return ()
 
-    async def edit(self, draft: Draft) -> tuple[Edit, ...]:  # noqa: ARG002 - a quotation is left as it is
+    async def edit(self, draft: Draft) -> tuple[SentenceEdit, ...]:  # noqa: ARG002 - a quotation is left as it is
         return ()
 
     async def recall(self, brief: Brief) -> str:  # noqa: ARG002 - the port's signature

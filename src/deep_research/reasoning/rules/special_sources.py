@@ -31,7 +31,7 @@ class _SourceRule(Value):
     otherwise: Strings = ()
 
 
-class _Table(Value):
+class _SpecialSources(Value):
     broad: Strings
     kinds: Mapping[SearchKind, _SourceRule]
     subjects: Mapping[str, Mapping[str, Strings]]
@@ -87,8 +87,8 @@ def _subjects_of(text: str) -> list[str]:
 
 
 @cache
-def _table() -> _Table:
-    return _Table.from_json(load_table("special_sources"))
+def _table() -> _SpecialSources:
+    return _SpecialSources.from_json(load_table("special_sources"))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Steer a run: answer it, settle its plan, cancel it, go on with it, follow it up, bring it up to date."""
+"""Steer a run: answer it, approve its plan, cancel it, go on with it, follow it up, bring it up to date."""
 
 from typing import Annotated
 

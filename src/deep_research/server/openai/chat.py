@@ -11,9 +11,9 @@ from fastapi.responses import JSONResponse, Response
 from deep_research.server.dependencies import Service, Who, links_of
 from deep_research.server.openai.conversation import Asked
 from deep_research.server.openai.errors import OpenAIRoute, Refused, guarded
+from deep_research.server.openai.replies import Reply, ReplyKey, ReplyReader, TokenUsage, cited
 from deep_research.server.openai.requests import MODELS, ChatBody, unknown_model
 from deep_research.server.openai.stream import PING, streamed
-from deep_research.server.openai.turns import Reply, Turn, TurnReader, Usage, cited
 
 router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAIRoute)
 # Models are as old as the interface.
@@ -43,11 +43,11 @@ def _model(name: str) -> dict[str, Any]:
 async def complete_chat(body: ChatBody, request: Request, service: Service, who: Who) -> Response:
     """Research the question of a chat; a question that comes back is answered by the chat's next message."""
     asked = Asked(body.conversation(), body.model, body.deep_research or {})
-    turn: Turn = await request.app.state.conversations.turn_of(asked, who)
-    row = await service.get(turn.run, who)
-    reader = TurnReader(service, turn, who, links_of(request))
+    key: ReplyKey = await request.app.state.conversations.reply_key_of(asked, who)
+    row = await service.get(key.run, who)
+    reader = ReplyReader(service, key, who, links_of(request))
     head = {
-        "id": f"chatcmpl-{turn.name}",
+        "id": f"chatcmpl-{key.name}",
         "created": int(row.created_at.timestamp()),
         "model": body.model,
         "system_fingerprint": None,
@@ -70,7 +70,7 @@ async def complete_chat(body: ChatBody, request: Request, service: Service, who:
     return JSONResponse({**head, "object": "chat.completion", "choices": [choice], "usage": _usage(reply.usage)})
 
 
-async def _chunks(reader: TurnReader, head: dict[str, Any], *, with_usage: bool) -> AsyncIterator[str]:
+async def _chunks(reader: ReplyReader, head: dict[str, Any], *, with_usage: bool) -> AsyncIterator[str]:
     """Yield the frames of a stream: progress as reasoning, the text line by line, its citations, and the end."""
 
     def chunk(delta: dict[str, Any], *, finish: str | None = None) -> str:
@@ -108,7 +108,7 @@ def _annotations(reply: Reply) -> list[dict[str, Any]]:
     return [{"type": "url_citation", "url_citation": cited(citation)} for citation in reply.citations]
 
 
-def _usage(usage: Usage) -> dict[str, Any]:
+def _usage(usage: TokenUsage) -> dict[str, Any]:
     return {
         "prompt_tokens": usage.prompt,
         "completion_tokens": usage.completion,

@@ -17,8 +17,8 @@ from deep_research.errors import UnknownRun
 from deep_research.events import ENDED
 from deep_research.pipeline.control import chosen, options_of
 from deep_research.server.openai.errors import Refused
-from deep_research.server.openai.requests import MODELS, Message
-from deep_research.server.openai.turns import Turn, questions_of
+from deep_research.server.openai.replies import ReplyKey, questions_of
+from deep_research.server.openai.requests import MODELS, ChatMessage
 from deep_research.service.identity import Identity
 from deep_research.service.new_run import MAX_CONTEXT_CHARS, NewRun
 from deep_research.service.service import ResearchService
@@ -39,17 +39,17 @@ _Mark = tuple[str, int | None]
 
 @dataclass(frozen=True)
 class Asked:
-    """What a request asks: the conversation, the turn that it goes on from where it names one, and its options."""
+    """What a request asks: the conversation, the reply that it goes on from where it names one, and its options."""
 
-    messages: Sequence[Message]
+    messages: Sequence[ChatMessage]
     model: str
     options: JsonObject
-    previous: Turn | None = None
+    previous: ReplyKey | None = None
 
 
 @dataclass
 class Conversations:
-    """Finds or begins the turn that a request asks for.
+    """Finds or begins the reply that a request asks for.
 
     A request that is sent again while its run is under way (clients do so when a connection breaks) gets the same run.
     """
@@ -58,8 +58,8 @@ class Conversations:
     _under_way: OrderedDict[str, str] = field(default_factory=OrderedDict)
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def turn_of(self, asked: Asked, who: Identity) -> Turn:
-        """Return the turn that answers a request; a run is begun or gone on with where it needs one."""
+    async def reply_key_of(self, asked: Asked, who: Identity) -> ReplyKey:
+        """Return the key of the reply to a request; a run is begun or gone on with where it needs one."""
         # Instructions say how an assistant is to behave; a search for what "it" means would find names in them.
         spoken = [message for message in asked.messages if message.role in ("user", "assistant")]
         if not spoken or spoken[-1].role != "user":
@@ -71,8 +71,8 @@ class Conversations:
         questions = await questions_of(self.service, row)
         number = len(questions) if number is None else number
         if number < len(questions):
-            await self._answer(row, questions[number].scope, questions[number].data, last.text, who)
-            return Turn(row.id, number + 1)
+            await self._put_answer(row, questions[number].scope, questions[number].data, last.text, who)
+            return ReplyKey(row.id, number + 1)
         if row.status not in ENDED:
             raise Refused(
                 f"Run {row.id} is still under way: wait for it, or cancel it.",
@@ -86,9 +86,9 @@ class Conversations:
         return await self._begun(asked, last.text, said, who, follow=row.id)
 
     async def _earlier(
-        self, previous: Turn | None, earlier: Sequence[Message], who: Identity
+        self, previous: ReplyKey | None, earlier: Sequence[ChatMessage], who: Identity
     ) -> tuple[RunRow | None, int | None]:
-        """Return the run that is gone on with, and the number of its turn, None for its last."""
+        """Return the run that is gone on with, and the number of its reply, None for its last."""
         mark = previous or _mark_of(earlier)
         if mark is None:
             return None, None
@@ -105,20 +105,20 @@ class Conversations:
                 param="previous_response_id",
             ) from None
 
-    async def _answer(self, row: RunRow, scope: str, question: JsonObject, text: str, who: Identity) -> None:
-        given = (await self.service.store.get_answers(row.id)).get(scope)
-        if given is None:
+    async def _put_answer(self, row: RunRow, scope: str, question: JsonObject, text: str, who: Identity) -> None:
+        stored = (await self.service.store.get_answers(row.id)).get(scope)
+        if stored is None:
             await self.service.answer(row.id, text, who)
-        elif given != chosen(text, options_of(question)):
+        elif stored != chosen(text, options_of(question)):
             raise Refused(f"This question of run {row.id} was answered otherwise before: ask anew.", code="answered")
 
     async def _begun(
-        self, asked: Asked, question: str, said: Sequence[Message], who: Identity, *, follow: str | None = None
-    ) -> Turn:
+        self, asked: Asked, question: str, said: Sequence[ChatMessage], who: Identity, *, follow: str | None = None
+    ) -> ReplyKey:
         context = "\n\n".join(message.text.strip() for message in said)[-MAX_CONTEXT_CHARS:]
         options = {name: value for name, value in asked.options.items() if name not in _NO_OPTIONS}
-        given = {"question": question, "context": context, "depth": MODELS[asked.model]}
-        new = NewRun.model_validate({"follow": follow} | options | given)
+        stored = {"question": question, "context": context, "depth": MODELS[asked.model]}
+        new = NewRun.model_validate({"follow": follow} | options | stored)
         named = json.dumps([who.user, new.model_dump(mode="json")], sort_keys=True)
         key = hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()
         async with self._lock:
@@ -128,7 +128,7 @@ class Conversations:
                 self._under_way[key] = run
                 if len(self._under_way) > _MAX_REMEMBERED:
                     self._under_way.popitem(last=False)
-        return Turn(run)
+        return ReplyKey(run)
 
     async def _is_under_way(self, run: str, who: Identity) -> bool:
         try:
@@ -137,7 +137,7 @@ class Conversations:
             return False
 
 
-def _mark_of(earlier: Sequence[Message]) -> _Mark | None:
+def _mark_of(earlier: Sequence[ChatMessage]) -> _Mark | None:
     """Return the run that the assistant's last message names in its last lines."""
     said = next((message.text for message in reversed(earlier) if message.role == "assistant"), "")
     for line in reversed([line for line in said.splitlines() if line.strip()][-_MARKED_LINES:]):

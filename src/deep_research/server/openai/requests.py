@@ -22,14 +22,14 @@ _SILENT_ITEMS = ("reasoning",)
 Role = Literal["system", "developer", "user", "assistant"]
 
 
-class Message(NamedTuple):
+class ChatMessage(NamedTuple):
     """One message of a conversation, as text."""
 
     role: Role
     text: str
 
 
-class _Body(BaseModel):
+class _RequestBody(BaseModel):
     """What both kinds of request have in common; what is not named here is accepted and has no effect."""
 
     model_config = ConfigDict(extra="ignore")
@@ -54,7 +54,7 @@ class StreamOptions(BaseModel):
     include_usage: bool = False
 
 
-class ChatBody(_Body):
+class ChatBody(_RequestBody):
     """The body of `POST /v1/chat/completions`."""
 
     messages: list[dict[str, Any]] = Field(min_length=1, max_length=2_000)
@@ -64,7 +64,7 @@ class ChatBody(_Body):
     modalities: list[str] | None = None
     response_format: dict[str, Any] | None = None
 
-    def conversation(self) -> list[Message]:
+    def conversation(self) -> list[ChatMessage]:
         """Return the messages as text, or refuse what is none."""
         self.check_model()
         _refuse("tools", self.tools or self.functions)
@@ -74,7 +74,7 @@ class ChatBody(_Body):
         return [_message(item, f"messages.{at}") for at, item in enumerate(self.messages)]
 
 
-class ResponsesBody(_Body):
+class ResponsesBody(_RequestBody):
     """The body of `POST /v1/responses`."""
 
     input: str | list[dict[str, Any]]
@@ -85,7 +85,7 @@ class ResponsesBody(_Body):
     prompt: Any = None
     text: dict[str, Any] | None = None
 
-    def messages(self) -> list[Message]:
+    def messages(self) -> list[ChatMessage]:
         """Return the input as messages, or refuse what is no text."""
         self.check_model()
         _refuse("tools", self.tools)
@@ -93,9 +93,9 @@ class ResponsesBody(_Body):
         _refuse("prompt", self.prompt)
         wanted = (self.text or {}).get("format") or {}
         _refuse("text.format", not isinstance(wanted, dict) or wanted.get("type", "text") != "text")
-        first = [Message("system", self.instructions)] if self.instructions else []
+        first = [ChatMessage("system", self.instructions)] if self.instructions else []
         if isinstance(self.input, str):
-            return [*first, Message("user", self.input)]
+            return [*first, ChatMessage("user", self.input)]
         items = [(at, item) for at, item in enumerate(self.input) if item.get("type") not in _SILENT_ITEMS]
         return [*first, *(_message(item, f"input.{at}") for at, item in items)]
 
@@ -122,18 +122,18 @@ _WHY = {
 }
 
 
-def _refuse(param: str, is_given: object) -> None:
-    if is_given:
+def _refuse(param: str, is_set: object) -> None:
+    if is_set:
         raise Refused(_WHY[param], code="unsupported_parameter", param=param)
 
 
-def _message(item: dict[str, Any], where: str) -> Message:
+def _message(item: dict[str, Any], where: str) -> ChatMessage:
     role = item.get("role")
     if role in ("tool", "function") or (role is None and item.get("type") not in (None, "message")):
         raise Refused(_WHY["tools"], code="unsupported_value", param=where)
     if role not in ("system", "developer", "user", "assistant"):
         raise Refused(f"{where}.role must be system, developer, user or assistant.", param=f"{where}.role")
-    return Message(role, _text(item.get("content"), f"{where}.content"))
+    return ChatMessage(role, _text(item.get("content"), f"{where}.content"))
 
 
 def _text(content: object, where: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from deep_research.server.openai.turns import Reply, Usage, cited
+from deep_research.server.openai.replies import Reply, TokenUsage, cited
 from deep_research.service.progress_lines import Line
 
 Event = dict[str, Any]
@@ -13,7 +13,7 @@ Event = dict[str, Any]
 class ResponseWriter:
     """Writes one response: progress as a summary of reasoning, a part a stage; then the text with its citations.
 
-    The same turn gives the same events with the same numbers, so that a reader can come back to any of them.
+    The same reply gives the same events with the same numbers, so that a reader can come back to any of them.
     """
 
     def __init__(self, id_: str, created_at: datetime, model: str, echoed: Mapping[str, Any]) -> None:
@@ -94,21 +94,23 @@ class ResponseWriter:
 
     def _message(self, reply: Reply) -> Iterator[Event]:
         item = {"id": self._item("msg"), "type": "message", "role": "assistant"}
-        place: dict[str, Any] = {"output_index": len(self._output)}
-        yield self._event("response.output_item.added", **place, item={**item, "status": "in_progress", "content": []})
-        place |= {"item_id": item["id"], "content_index": 0}
-        yield self._event("response.content_part.added", **place, part=_part("", []))
+        position: dict[str, Any] = {"output_index": len(self._output)}
+        yield self._event(
+            "response.output_item.added", **position, item={**item, "status": "in_progress", "content": []}
+        )
+        position |= {"item_id": item["id"], "content_index": 0}
+        yield self._event("response.content_part.added", **position, part=_part("", []))
         for piece in reply.text.splitlines(keepends=True):
-            yield self._event("response.output_text.delta", **place, delta=piece, logprobs=[])
+            yield self._event("response.output_text.delta", **position, delta=piece, logprobs=[])
         annotations = [{"type": "url_citation", **cited(citation)} for citation in reply.citations]
         for at, annotation in enumerate(annotations):
             more = {"annotation_index": at, "annotation": annotation}
-            yield self._event("response.output_text.annotation.added", **place, **more)
-        yield self._event("response.output_text.done", **place, text=reply.text, logprobs=[])
+            yield self._event("response.output_text.annotation.added", **position, **more)
+        yield self._event("response.output_text.done", **position, text=reply.text, logprobs=[])
         part = _part(reply.text, annotations)
-        yield self._event("response.content_part.done", **place, part=part)
+        yield self._event("response.content_part.done", **position, part=part)
         done = {**item, "status": "completed", "content": [part]}
-        yield self._event("response.output_item.done", output_index=place["output_index"], item=done)
+        yield self._event("response.output_item.done", output_index=position["output_index"], item=done)
         self._output.append(done)
 
     def _summary(self, kind: str, **more: Any) -> Event:
@@ -131,7 +133,7 @@ def _part(text: str, annotations: list[Any]) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
 
 
-def _usage(usage: Usage) -> dict[str, Any]:
+def _usage(usage: TokenUsage) -> dict[str, Any]:
     return {
         "input_tokens": usage.prompt,
         "input_tokens_details": {"cached_tokens": usage.cached, "cache_write_tokens": 0},

@@ -14,10 +14,10 @@ from deep_research.request import Depth
 from deep_research.server.dependencies import Service, Who, links_of
 from deep_research.server.openai.conversation import Asked
 from deep_research.server.openai.errors import OpenAIRoute, Refused, guarded
+from deep_research.server.openai.replies import ReplyKey, ReplyReader, questions_of, reply_key
 from deep_research.server.openai.requests import MODELS, ResponsesBody
 from deep_research.server.openai.response_events import Event, ResponseWriter
 from deep_research.server.openai.stream import PING, streamed
-from deep_research.server.openai.turns import Turn, TurnReader, questions_of, turn_named
 from deep_research.service.identity import Identity
 from deep_research.service.service import ResearchService
 from deep_research.store.port import RunRow
@@ -32,22 +32,22 @@ async def create_response(body: ResponsesBody, request: Request, service: Servic
     messages = body.messages()
     previous = None
     if body.previous_response_id is not None:
-        previous = turn_named(body.previous_response_id.removeprefix(_PREFIX))
+        previous = reply_key(body.previous_response_id.removeprefix(_PREFIX))
         if previous is None:
             raise _unknown(body.previous_response_id, code="previous_response_not_found")
     asked = Asked(messages, body.model, body.deep_research or {}, previous)
-    turn: Turn = await request.app.state.conversations.turn_of(asked, who)
+    key: ReplyKey = await request.app.state.conversations.reply_key_of(asked, who)
     echoed = {
         "background": bool(body.background),
         "instructions": body.instructions,
         "metadata": body.metadata or {},
         "previous_response_id": body.previous_response_id,
     }
-    row = await service.get(turn.run, who)
-    writer = ResponseWriter(f"{_PREFIX}{turn.name}", row.created_at, body.model, echoed)
+    row = await service.get(key.run, who)
+    writer = ResponseWriter(f"{_PREFIX}{key.name}", row.created_at, body.model, echoed)
     if body.background and not body.stream:
         return _under_way(writer, row)
-    events = _events(TurnReader(service, turn, who, links_of(request)), writer)
+    events = _events(ReplyReader(service, key, who, links_of(request)), writer)
     if body.stream:
         return _streamed(events)
     return JSONResponse(await _last_response(events))
@@ -91,7 +91,7 @@ async def refuse_others(path: str) -> None:
     )
 
 
-async def _events(reader: TurnReader, writer: ResponseWriter) -> AsyncIterator[Event | None]:
+async def _events(reader: ReplyReader, writer: ResponseWriter) -> AsyncIterator[Event | None]:
     """Yield the events of a response; None where nothing happened for a while."""
     for event in writer.begin():
         yield event
@@ -143,21 +143,21 @@ class _Known(NamedTuple):
 
 
 async def _known(response: str, request: Request, service: ResearchService, who: Identity) -> _Known:
-    turn = turn_named(response.removeprefix(_PREFIX))
-    if turn is None:
+    key = reply_key(response.removeprefix(_PREFIX))
+    if key is None:
         raise _unknown(response)
     try:
-        row = await service.get(turn.run, who)
+        row = await service.get(key.run, who)
     except UnknownRun:
         raise _unknown(response) from None
     questions = len(await questions_of(service, row))
-    if turn.number > questions:
+    if key.number > questions:
         raise _unknown(response)
     own = Depth.named(service.settings.depth)
     named = (name for name, depth in MODELS.items() if depth and row.request.depth == Depth.named(depth) != own)
-    writer = ResponseWriter(f"{_PREFIX}{turn.name}", row.created_at, next(named, next(iter(MODELS))), {})
-    events = _events(TurnReader(service, turn, who, links_of(request)), writer)
-    return _Known(row, row.status in ENDED or turn.number < questions, writer, events)
+    writer = ResponseWriter(f"{_PREFIX}{key.name}", row.created_at, next(named, next(iter(MODELS))), {})
+    events = _events(ReplyReader(service, key, who, links_of(request)), writer)
+    return _Known(row, row.status in ENDED or key.number < questions, writer, events)
 
 
 def _unknown(response: str, code: str = "not_found") -> Refused:

@@ -18,7 +18,7 @@ router = APIRouter(include_in_schema=False)
 _A_PAGE = 30
 
 
-class Origin(NamedTuple):
+class PreviousRun(NamedTuple):
     """The run that another goes back to; without a question it was deleted."""
 
     kind: str
@@ -47,7 +47,7 @@ async def show_history(
         request,
         "history.html",
         rows=shown,
-        origins=await _origins(shown, service, who),
+        origins=await _previous_runs(shown, service, who),
         filters=filters,
         statuses=RUN_STATUSES,
         is_partial=is_partial,
@@ -59,11 +59,11 @@ async def show_history(
 
 
 def _address(filters: dict[str, str], **more: str) -> str:
-    given = {name: value for name, value in (filters | more).items() if value}
-    return f"/runs?{urlencode(given)}" if given else "/runs"
+    chosen = {name: value for name, value in (filters | more).items() if value}
+    return f"/runs?{urlencode(chosen)}" if chosen else "/runs"
 
 
-async def _origins(rows: list[RunRow], service: ResearchService, who: Identity) -> dict[str, Origin]:
+async def _previous_runs(rows: list[RunRow], service: ResearchService, who: Identity) -> dict[str, PreviousRun]:
     """Return which run each of these goes back to, by id."""
     known = {row.id: row for row in rows}
     found = {}
@@ -73,7 +73,7 @@ async def _origins(rows: list[RunRow], service: ResearchService, who: Identity) 
         kind = "updates" if row.request.update else "adds" if row.request.add else "follows"
         try:
             earlier = known.get(row.origin) or await service.get(row.origin, who)
-            found[row.id] = Origin(kind, earlier.id, earlier.request.question)
+            found[row.id] = PreviousRun(kind, earlier.id, earlier.request.question)
         except UnknownRun:
-            found[row.id] = Origin(kind, "", "")
+            found[row.id] = PreviousRun(kind, "", "")
     return found

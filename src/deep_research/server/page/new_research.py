@@ -50,7 +50,7 @@ class QuestionForm(dict[str, str]):
 
 def read_form(form: QuestionForm) -> tuple[NewRun | None, set[str]]:
     """Return the run that a form asks for, or the names of the fields that do not fit."""
-    given: dict[str, object] = {name: form[name] for name in _PLAIN if form[name]}
+    values: dict[str, object] = {name: form[name] for name in _PLAIN if form[name]}
     budget = {kind: form[kind] for kind in ("usd", "queries", "pages") if form[kind]}
     wrong = set()
     if form["minutes"]:
@@ -64,7 +64,7 @@ def read_form(form: QuestionForm) -> tuple[NewRun | None, set[str]]:
     new = None
     try:
         # Somebody sits at the page, to approve a costly or complex plan.
-        new = NewRun.model_validate({**given, **own, "interactive": True})
+        new = NewRun.model_validate({**values, **own, "interactive": True})
     except ValidationError as exc:
         for error in exc.errors():
             match error["loc"]:

@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse
 from deep_research.errors import SignInFailed, TooManyTries
 from deep_research.server.access import cookie_name, cookie_of, strict_cookie_for, strict_cookie_name
 from deep_research.server.dependencies import Service, Who
-from deep_research.server.origin import Connection
+from deep_research.server.origin import ClientConnection
 from deep_research.server.page.preferences import own_address
 from deep_research.server.page.views import render
 from deep_research.service.accounts import SIGN_IN_FOR
@@ -26,7 +26,7 @@ async def show_sign_in(
     """Ask for name and password."""
     if not await service.accounts.exist() or request.state.identity is not None:
         return RedirectResponse(own_address(back), status_code=HTTPStatus.SEE_OTHER)
-    connection: Connection = request.state.connection
+    connection: ClientConnection = request.state.connection
     return _form(request, back, wrong="" if connection.is_private else "sign_in.not_private")
 
 
@@ -39,7 +39,7 @@ async def sign_in(
     back: Annotated[str, Form(alias="next", max_length=4_000)] = "/",
 ) -> Response:
     """Sign in, and go on to the page that was asked for."""
-    connection: Connection = request.state.connection
+    connection: ClientConnection = request.state.connection
     if not connection.is_private:
         return _form(request, back, name, wrong="sign_in.not_private", status=HTTPStatus.FORBIDDEN)
     before = cookie_of(connection, request.headers)
@@ -49,15 +49,15 @@ async def sign_in(
         return _form(request, back, name, wrong="sign_in.wrong", status=HTTPStatus.UNAUTHORIZED)
     except TooManyTries as exc:
         minutes = math.ceil(exc.retry_after_s / 60)
-        answer = _form(
+        response = _form(
             request, back, name, wrong="sign_in.too_often", minutes=minutes, status=HTTPStatus.TOO_MANY_REQUESTS
         )
-        answer.headers["Retry-After"] = str(math.ceil(exc.retry_after_s))
-        return answer
-    answer = RedirectResponse(own_address(back), status_code=HTTPStatus.SEE_OTHER)
+        response.headers["Retry-After"] = str(math.ceil(exc.retry_after_s))
+        return response
+    response = RedirectResponse(own_address(back), status_code=HTTPStatus.SEE_OTHER)
     max_age, secure = int(SIGN_IN_FOR.total_seconds()), connection.scheme == "https"
-    answer.set_cookie(cookie_name(connection), secret, max_age=max_age, httponly=True, samesite="lax", secure=secure)
-    answer.set_cookie(
+    response.set_cookie(cookie_name(connection), secret, max_age=max_age, httponly=True, samesite="lax", secure=secure)
+    response.set_cookie(
         strict_cookie_name(connection),
         strict_cookie_for(secret),
         max_age=max_age,
@@ -65,20 +65,20 @@ async def sign_in(
         samesite="strict",
         secure=secure,
     )
-    return answer
+    return response
 
 
 @router.post("/sign-out")
 @router.post("/sign-out-everywhere")
 async def sign_out(request: Request, service: Service, who: Who) -> Response:
     """Sign out in this browser, or in every browser."""
-    connection: Connection = request.state.connection
+    connection: ClientConnection = request.state.connection
     everywhere = request.url.path == "/sign-out-everywhere"
     await service.accounts.sign_out(cookie_of(connection, request.headers), who, everywhere=everywhere)
-    answer = RedirectResponse("/sign-in", status_code=HTTPStatus.SEE_OTHER)
+    response = RedirectResponse("/sign-in", status_code=HTTPStatus.SEE_OTHER)
     for name in (cookie_name(connection), strict_cookie_name(connection)):
-        answer.delete_cookie(name, httponly=True, secure=connection.scheme == "https")
-    return answer
+        response.delete_cookie(name, httponly=True, secure=connection.scheme == "https")
+    return response
 
 
 def _form(

@@ -28,7 +28,7 @@ class ShownText(NamedTuple):
     places: list[tuple[str, str]]
 
 
-class _Line(NamedTuple):
+class _TextLine(NamedTuple):
     """A line of the text and where it starts."""
 
     text: str
@@ -41,18 +41,18 @@ class _Line(NamedTuple):
 
 def in_html(source: SourceText, start: int, end: int, words: Words) -> ShownText:
     """Return a source's text with the stretch from `start` to `end` marked; the mark has the id `at`."""
-    writer = _Writer(source, start, end, words)
+    writer = _SourceTextWriter(source, start, end, words)
     return ShownText(joined(writer.blocks()), writer.places)
 
 
-class _Writer:
+class _SourceTextWriter:
     """Writes one text; a place other than a heading is named before the first line that belongs to it."""
 
     def __init__(self, source: SourceText, start: int, end: int, words: Words) -> None:
         self.start, self.end, self.words = start, end, words
         self.is_marked = False
         self.lines = _lines(source.text)
-        self.named = sorted(_named_places(source), key=lambda place: place.start)
+        self.named = sorted(_shown_places(source), key=lambda place: place.start)
         self.places: list[tuple[str, str]] = []
 
     def blocks(self) -> Iterator[Markup]:
@@ -63,7 +63,7 @@ class _Writer:
             if kind != "blank":
                 yield self._block(kind, list(lines))
 
-    def _block_of(self, line: _Line) -> tuple[int, str, int]:
+    def _block_of(self, line: _TextLine) -> tuple[int, str, int]:
         """Return what lines of one block share: the places before them, their kind, and of a heading that it is one."""
         kind = _kind(line)
         reached = bisect_left(self.named, max(line.end, line.start + 1), key=lambda place: place.start)
@@ -75,7 +75,7 @@ class _Writer:
         self.places.append((id_, name))
         return element("place", id_, "" if is_heading else name)
 
-    def _block(self, kind: str, lines: list[_Line]) -> Markup:
+    def _block(self, kind: str, lines: list[_TextLine]) -> Markup:
         if kind == "heading":
             mark = _HEADING.match(lines[0].text)
             level = min(len(mark[1]) + 1, 6) if mark else 2
@@ -84,7 +84,7 @@ class _Writer:
             return self._table(lines)
         return element("prose", Markup("\n").join(map(self._marked, lines)))
 
-    def _table(self, lines: list[_Line]) -> Markup:
+    def _table(self, lines: list[_TextLine]) -> Markup:
         has_head = len(lines) > 1 and bool(_RULE.match(lines[1].text))
         rows: list[list[str]] = []
         for line in lines:
@@ -98,7 +98,7 @@ class _Writer:
         id_, self.is_marked = "" if self.is_marked else "at", True
         return element("mark", text, id_)
 
-    def _marked(self, line: _Line, skip: int = 0) -> Markup:
+    def _marked(self, line: _TextLine, skip: int = 0) -> Markup:
         """Return a line with what belongs to the passage marked."""
         first, last = line.start + skip, line.end
         start, end = max(first, self.start), min(last, self.end)
@@ -108,14 +108,14 @@ class _Writer:
         return joined([line.text[skip:start], self._mark(line.text[start:end]), line.text[end:]])
 
 
-def _lines(text: str) -> Iterator[_Line]:
+def _lines(text: str) -> Iterator[_TextLine]:
     at = 0
     for line in text.split("\n"):
-        yield _Line(line, at)
+        yield _TextLine(line, at)
         at += len(line) + 1
 
 
-def _kind(line: _Line) -> str:
+def _kind(line: _TextLine) -> str:
     if not line.text.strip():
         return "blank"
     if _HEADING.match(line.text):
@@ -123,7 +123,7 @@ def _kind(line: _Line) -> str:
     return "row" if cells_of(line.text) or _RULE.match(line.text) else "prose"
 
 
-def _named_places(source: SourceText) -> list[Place]:
+def _shown_places(source: SourceText) -> list[Place]:
     """Return the places worth listing: not single lines, and each name once in a row."""
     shown: list[Place] = []
     for place in source.places:

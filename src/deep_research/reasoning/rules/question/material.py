@@ -20,7 +20,7 @@ from deep_research.reasoning.rules.question.signals import (
     is_whole_material,
     without_cues,
 )
-from deep_research.reasoning.values import Held
+from deep_research.reasoning.values import RelatedText
 from deep_research.text.analyzer import content_terms
 from deep_research.text.folding import to_simplified
 
@@ -118,12 +118,12 @@ _LOOKED_AT = 60
 _MAX_HELD = 10
 
 
-async def held_by(corpus: Corpus, question: str, *, most: int = _MAX_HELD) -> tuple[Held, ...]:
+async def related_texts(corpus: Corpus, question: str, *, most: int = _MAX_HELD) -> tuple[RelatedText, ...]:
     """Return the documents nearest to a question, each with its best passage; any, where none has a word of it."""
-    best: dict[str, Held] = {}
+    best: dict[str, RelatedText] = {}
     hits = list(await corpus.search(question, limit=_LOOKED_AT))
     for listed in [] if hits else (await corpus.contents())[:most]:
         hits += await corpus.search(listed.title, limit=1)
     for hit in hits:
-        best.setdefault(hit.title, Held(title=hit.title, text=hit.text, published=hit.published))
+        best.setdefault(hit.title, RelatedText(title=hit.title, text=hit.text, published=hit.published))
     return tuple(best.values())[:most]

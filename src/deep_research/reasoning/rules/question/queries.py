@@ -48,7 +48,7 @@ def shared_queries(brief: Brief) -> Iterator[str]:
     yield from fixed
 
 
-class _Stretch(NamedTuple):
+class _QueryStretch(NamedTuple):
     """Words that stand together in a question; those that are fixed are the same in every language."""
 
     start: int
@@ -67,7 +67,7 @@ def _typed(text: str, names: Iterable[str] = (), *, room: float = MAX_WORDS) -> 
         stretches = _stretches(text, names)
     counts = Counter(content_terms(text))
 
-    def worth(one: _Stretch) -> float:
+    def worth(one: _QueryStretch) -> float:
         terms = content_terms(one.text)
         repeated = sum(counts[term] - 1 for term in terms) / max(len(terms), 1)
         return 2 * (one.is_fixed and (one.text[0].isalpha() or one.is_date)) + repeated + min(_size(one.text), 4) / 2
@@ -85,30 +85,32 @@ def _within(texts: Iterable[str], room: float) -> list[str]:
     return kept
 
 
-def _stretches(text: str, names: Iterable[str], *, is_left_out: Callable[[str], bool] = is_asking) -> list[_Stretch]:
+def _stretches(
+    text: str, names: Iterable[str], *, is_left_out: Callable[[str], bool] = is_asking
+) -> list[_QueryStretch]:
     """Return dates and names as they stand, and what is left between the words that questions are asked with."""
     spans = [(mention.start, mention.end) for mention in find_dates(text)]
     spans += [(at, at + len(name)) for name in names if (at := text.find(name)) >= 0]
-    found: list[_Stretch] = []
+    found: list[_QueryStretch] = []
     end = 0
     for start, until in [*sorted(spans), (len(text), len(text))]:
         if start >= end:
             found += _between(text, end, start, is_left_out)
-            found.append(_Stretch(start, text[start:until], is_fixed=True))
+            found.append(_QueryStretch(start, text[start:until], is_fixed=True))
             end = until
     return [one for one in found if one.text]
 
 
-def _between(text: str, start: int, end: int, is_left_out: Callable[[str], bool]) -> Iterator[_Stretch]:
+def _between(text: str, start: int, end: int, is_left_out: Callable[[str], bool]) -> Iterator[_QueryStretch]:
     is_chinese = bool(CJK_CHARACTER.search(text))
-    run = _Stretch(start, "")
+    run = _QueryStretch(start, "")
     for word in _WORD.finditer(text, start, end):
         if CJK_CHARACTER.match(word[0]):
             for at, until in chinese_pieces(word[0]):
                 if until - at > 1:
-                    yield _Stretch(word.start() + at, word[0][at : min(until, at + 2 * MAX_WORDS)])
+                    yield _QueryStretch(word.start() + at, word[0][at : min(until, at + 2 * MAX_WORDS)])
         elif not is_left_out(word[0]):
-            own = _Stretch(word.start(), word[0], is_fixed=is_chinese or word[0][0].isdigit())
+            own = _QueryStretch(word.start(), word[0], is_fixed=is_chinese or word[0][0].isdigit())
             if own.is_fixed == run.is_fixed and text[run.start + len(run.text) : own.start] == " ":
                 run = run._replace(text=f"{run.text} {own.text}")
             else:

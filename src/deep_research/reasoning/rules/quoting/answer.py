@@ -113,7 +113,7 @@ _ACTUAL = re.compile(
 )
 
 
-class Place(NamedTuple):
+class UnitContext(NamedTuple):
     """Where a unit stands: its title and headings, the terms of its neighbours and of its document, and the date."""
 
     around: str
@@ -178,7 +178,7 @@ class AnswerSought:
         """Return the terms of each name."""
         return tuple(terms for name in self.analysis.names if (terms := frozenset(content_terms(name))))
 
-    def score(self, unit: Unit, place: Place) -> float:
+    def score(self, unit: Unit, place: UnitContext) -> float:
         """Return how well a unit answers, given where it stands."""
         reaches, held = [], frozenset[str]()
         for terms in (unit.terms, _terms(place.around), place.neighbours, place.document):
@@ -224,7 +224,7 @@ class AnswerSought:
         terms = (content_terms(text) for text in self.analysis.excluded)
         return tuple(Weights(dict.fromkeys(each, 1.0)) for each in terms if each)
 
-    def is_met(self, unit: Unit, place: Place, subjects: Subjects) -> bool:
+    def is_met(self, unit: Unit, place: UnitContext, subjects: Subjects) -> bool:
         """Return whether a unit holds the question's anchors, or stands under them, and the sort of thing asked for."""
         held = unit.terms | _terms(place.around)
         for name in self.names:
@@ -261,7 +261,7 @@ class AnswerSought:
         dates = [value for _, value in cells if find_dates(value)] if self.analysis.asks_for == "date" else []
         return len(dates) > 1 and not {*dates} & {*named}
 
-    def nearness(self, unit: Unit, place: Place) -> float:
+    def nearness(self, unit: Unit, place: UnitContext) -> float:
         """Return how near a unit comes to an answer, whatever it is about: by the question's words, and by its sort."""
         return self.weights.share(unit.terms | _terms(place.around)) + _NEAR_SORT * self.has_sort(unit)
 
@@ -317,7 +317,7 @@ class AnswerSought:
         asked, told = to_simplified(" ".join(self.analysis.parts)), to_simplified(text)
         return _PLANNED.search(told) is not None and not _ACTUAL.search(told) and not _PLANNED.search(asked)
 
-    def _period(self, unit: Unit, place: Place) -> float:
+    def _period(self, unit: Unit, place: UnitContext) -> float:
         wanted, published = self.analysis.periods, place.published
         if not wanted:
             return 0.0
@@ -482,7 +482,7 @@ def answering_units(
     document: Document, stretches: Sequence[tuple[int, int]], sought: AnswerSought, question: str
 ) -> list[Candidate]:
     """Return the sentences and rows of a document that answer best, best first."""
-    whole = Place(
+    whole = UnitContext(
         document.title,
         document=frozenset(analyze(document.text[:_LOOKED_AT])),
         published=document.published,
@@ -516,7 +516,7 @@ def best_candidate(candidate: Candidate) -> tuple[float, int]:
 
 
 def _in_run(
-    run: Sequence[SourceSentence], headings: str, document: Document, whole: Place, sought: AnswerSought
+    run: Sequence[SourceSentence], headings: str, document: Document, whole: UnitContext, sought: AnswerSought
 ) -> Iterator[Candidate]:
     """Yield each sentence of a run; one that leans on its neighbour stands together with it."""
     around = f"{document.title} {headings}"
@@ -545,7 +545,7 @@ def _in_run(
 
 
 def _answering_rows(
-    document: Document, stretches: Sequence[tuple[int, int]], whole: Place, sought: AnswerSought, question: str
+    document: Document, stretches: Sequence[tuple[int, int]], whole: UnitContext, sought: AnswerSought, question: str
 ) -> list[Candidate]:
     tables = []
     asked = frozenset(content_terms(question))

@@ -13,8 +13,8 @@ from deep_research.reasoning.rules.quoting.answer import (
     STEPS,
     TABLE_KINDS,
     AnswerSought,
-    Place,
     Subjects,
+    UnitContext,
     opening_dates,
     opening_terms,
 )
@@ -214,7 +214,7 @@ def within_room(findings: Findings) -> list[list[Evidence]]:
     if has_short_outline(brief, findings.plan.titles) and is_answered_first(brief):
         return [supporting(best_first(work.evidence), work.brief) for work in findings.sections]
     alone, each = _SENTENCES[brief.length]
-    room = alone if count == 1 else min(each * count, brief.room)
+    room = alone if count == 1 else min(each * count, brief.evidence_limit)
     gathered = [work.evidence for work in findings.sections]
     return share_room(gathered, room=room, least=_MIN_PIECES, largest=MAX_SECTION_SHARE if count > 1 else 1.0)
 
@@ -326,7 +326,7 @@ def _compared(
     ranked: Sequence[Evidence],
     parts: Sequence[AnswerSought],
     units: Mapping[str, Unit],
-    places: Mapping[str, Place],
+    places: Mapping[str, UnitContext],
     brief: Brief,
 ) -> Paragraphs:
     """Return the best on each of the things that are compared, under its name; nothing where one is not told of."""
@@ -353,15 +353,15 @@ def _shown(chosen: Sequence[Evidence], brief: Brief) -> Paragraphs:
     return tuple(_with_summary(paragraph, brief) for paragraph in paragraphs_of("abstract", chosen))
 
 
-def _places(draft: Draft) -> dict[str, Place]:
+def _places(draft: Draft) -> dict[str, UnitContext]:
     """Return where each piece of evidence stands."""
-    places: dict[str, Place] = {}
+    places: dict[str, UnitContext] = {}
     headed: dict[str, frozenset[str]] = {}
     for piece in draft.evidence:
         context = draft.contexts.get(piece.id, Context())
         around = f"{context.title} {context.headings}"
         headed[piece.document] = headed.get(piece.document, frozenset()) | frozenset(analyze(around))
-        places[piece.id] = Place(
+        places[piece.id] = UnitContext(
             around,
             neighbours=frozenset(analyze(context.near)),
             published=context.published,
@@ -390,7 +390,7 @@ def worths_for(draft: Draft, parts: Sequence[AnswerSought]) -> list[Worth]:
     places = _places(draft)
 
     def worth(text: str, part: AnswerSought, asked: Sequence[Aspect]) -> float:
-        place = next((places[id_] for id_ in cited.get(text, ()) if id_ in places), Place(""))
+        place = next((places[id_] for id_ in cited.get(text, ()) if id_ in places), UnitContext(""))
         hits, units = shown_of(asked, text), Counter(each.unit for each in find_quantities(text))
         is_change = hits and max(units.values(), default=0) > 1
         return part.score(Unit((as_sentence(text),), ""), place) + _HIT * hits + _CHANGE * is_change

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from deep_research.reasoning.values import QuestionAnalysis
 from deep_research.text.analyzer import CJK, CJK_CHARACTER, content_terms
 from deep_research.text.bounds import YEARS, bound_at, bounded_periods, bounds_in, meets_bound
-from deep_research.text.columns import Column, columns_of, read_date
+from deep_research.text.columns import TextColumn, columns_of, read_date
 from deep_research.text.dates import ANY_YEAR, find_dates
 from deep_research.text.folding import to_simplified
 from deep_research.text.number_words import find_worded
 from deep_research.text.quantities import find_quantities
-from deep_research.text.tables import Table, TableRow, is_note
+from deep_research.text.tables import TableRow, TextTable, is_note
 
 # A table of at most so many rows is shown whole, and so many rows at most share an extreme.
 SMALL_TABLE, _MAX_WINNERS = 12, 5
@@ -70,7 +70,7 @@ class _Asks:
         self.denied = frozenset(content_terms(self.denial))
 
 
-def choose_rows(table: Table, question: str, analysis: QuestionAnalysis, around: str = "") -> Chosen | None:
+def choose_rows(table: TextTable, question: str, analysis: QuestionAnalysis, around: str = "") -> Chosen | None:
     """Return the rows that answer; None where the table has no row that meets the question's condition.
 
     `around` is the title and the headings that the table stands under.
@@ -110,12 +110,12 @@ def choose_rows(table: Table, question: str, analysis: QuestionAnalysis, around:
         return None
     fit = _BOUND_FIT if bounds else _VALUE_FIT if values else _DATE_FIT if periods else 0.0
     if is_extreme and (ranked := _ranked_by(columns, asks)):
-        keys: Sequence[Any] = ranked.dates if ranked.sort == "date" else ranked.numbers
+        keys: Sequence[Any] = ranked.dates if ranked.cell_type == "date" else ranked.numbers
         filled = [at for at in kept if keys[at] not in (None, "")]
         best = (min if _SMALLEST.search(asks.text) else max)((keys[at] for at in filled), default=None)
         kept = [at for at in filled if keys[at] == best] or kept
         fit += _VALUE_FIT
-    if analysis.kind == "trend" and any(column.sort == "date" for column in columns[:2]):
+    if analysis.kind == "trend" and any(column.cell_type == "date" for column in columns[:2]):
         fit = 1.0
     if len(kept) == len(rows) > SMALL_TABLE:
         return None
@@ -126,9 +126,9 @@ def _is_total(row: TableRow) -> bool:
     return any(_TOTAL.fullmatch(to_simplified(cell).strip()) for cell in row.cells[:2])
 
 
-def _named_cells(column: Column, asks: _Asks, *, is_denied: bool = False) -> set[str]:
+def _named_cells(column: TextColumn, asks: _Asks, *, is_denied: bool = False) -> set[str]:
     """Return the cells of a column that the question names, unless it names them all; the longest name counts."""
-    values = {cell for cell in column.cells if cell and not cell.strip().isdigit() and column.sort == "text"}
+    values = {cell for cell in column.cells if cell and not cell.strip().isdigit() and column.cell_type == "text"}
     # In Chinese, what ends all cells alike need not be said: "上坪和下坪" are the villages 上坪村 and 下坪村.
     is_shortened = len(values) > 1 and len({cell.strip()[-1:] for cell in values}) == 1
     rest, named = asks.text, set()
@@ -146,7 +146,7 @@ def _named_cells(column: Column, asks: _Asks, *, is_denied: bool = False) -> set
     return named if len(named) < len(values) else set()
 
 
-def _denied(columns: Sequence[Column], asks: _Asks) -> Iterator[set[int]]:
+def _denied(columns: Sequence[TextColumn], asks: _Asks) -> Iterator[set[int]]:
     """Yield the rows that lack what a question says not to be so: without that value, or with an empty cell."""
     for column in columns:
         empty = column.rows_with(_NONE)
@@ -159,18 +159,18 @@ def _denied(columns: Sequence[Column], asks: _Asks) -> Iterator[set[int]]:
             yield {at for at, cell in enumerate(column.cells) if _FAILED.match(cell)}
 
 
-def _left_out(columns: Sequence[Column], asks: _Asks) -> set[int]:
+def _left_out(columns: Sequence[TextColumn], asks: _Asks) -> set[int]:
     """Return the rows that a question leaves out; "other" things are all but the one that most rows have."""
     found = set[int]()
     for column in columns:
         found |= column.rows_with(_named_cells(column, asks))
-        if asks.terms & column.terms and _OTHER.search(asks.text) and column.sort == "text":
+        if asks.terms & column.terms and _OTHER.search(asks.text) and column.cell_type == "text":
             [(most, _)] = Counter(column.cells).most_common(1)
             found |= column.rows_with({*column.cells} - {most})
     return found
 
 
-def _within_bounds(columns: Sequence[Column], asks: _Asks) -> Iterator[set[int]]:
+def _within_bounds(columns: Sequence[TextColumn], asks: _Asks) -> Iterator[set[int]]:
     """Yield the rows within each bound that a question sets on a number."""
     text = asks.text
     amounts = [(each.start, each.end, each.value, each.unit) for each in find_quantities(text)]
@@ -190,7 +190,7 @@ def _meeting(numbers: Sequence[float | None], name: str, limits: Sequence[float 
     return {at for at, (own, limit) in pairs if own is not None and limit is not None and compare(own, limit)}
 
 
-def _against_each_other(columns: Sequence[Column], asks: _Asks) -> Iterator[set[int]]:
+def _against_each_other(columns: Sequence[TextColumn], asks: _Asks) -> Iterator[set[int]]:
     """Yield the rows in which one column is more, or less, than another that the question holds against it."""
     for match, name in bounds_in(asks.text):
         behind = _CLAUSE.match(asks.text, match.end())
@@ -198,16 +198,16 @@ def _against_each_other(columns: Sequence[Column], asks: _Asks) -> Iterator[set[
         if behind is None or find_quantities(behind.group()[:8]) or not (match["no"] or name in ("gt", "lt")):
             continue
         limit = _measured(columns, asks, behind.group(), is_sure=True)
-        others = [column for column in columns if column.sort == "number" and column is not limit]
+        others = [column for column in columns if column.cell_type == "number" and column is not limit]
         if limit is not None and others:
             before = [column for column in others if columns.index(column) < columns.index(limit)]
             own = _measured(others, asks, asks.text[: match.start()], is_sure=True) or (before or others)[-1]
             yield _meeting(own.numbers, name, limit.numbers)
 
 
-def _measured(columns: Sequence[Column], asks: _Asks, near: str, *, is_sure: bool = False) -> Column | None:
+def _measured(columns: Sequence[TextColumn], asks: _Asks, near: str, *, is_sure: bool = False) -> TextColumn | None:
     """Return the numeric column that a question speaks of, by the words near a figure, then by all of its words."""
-    numeric = [column for column in columns if column.sort == "number"]
+    numeric = [column for column in columns if column.cell_type == "number"]
     named = content_terms(near)
     shared = Counter(term for column in columns for term in column.terms)
     is_money = not is_sure and _DEAR.search(near)
@@ -228,23 +228,23 @@ def _measured(columns: Sequence[Column], asks: _Asks, near: str, *, is_sure: boo
     return next(totals, None)
 
 
-def _by_date(columns: Sequence[Column], asks: _Asks) -> list[Column]:
+def _by_date(columns: Sequence[TextColumn], asks: _Asks) -> list[TextColumn]:
     """Return the columns of dates, the one that a question speaks of first."""
     is_end = _ENDS.search(asks.text) is not None
     return sorted(
-        (column for column in columns if column.sort == "date"),
+        (column for column in columns if column.cell_type == "date"),
         key=lambda column: (len(column.terms & asks.terms), is_end and max(column.dates)),
         reverse=True,
     )
 
 
-def _ranked_by(columns: Sequence[Column], asks: _Asks) -> Column | None:
+def _ranked_by(columns: Sequence[TextColumn], asks: _Asks) -> TextColumn | None:
     """Return the column that an extreme is sought in."""
     dated = _by_date(columns, asks) if _BY_DATE.search(asks.text) else []
     return dated[0] if dated else _measured(columns, asks, asks.text)
 
 
-def _in_periods(columns: Sequence[Column], asks: _Asks) -> list[set[int]]:
+def _in_periods(columns: Sequence[TextColumn], asks: _Asks) -> list[set[int]]:
     """Return the rows of the periods that the question names, by the first column of dates that has some."""
     dated = _by_date(columns, asks)
     alike = [column for column in dated if column.terms & asks.terms == dated[0].terms & asks.terms]
@@ -252,7 +252,7 @@ def _in_periods(columns: Sequence[Column], asks: _Asks) -> list[set[int]]:
     return next(filter(any, found), found[0] if found else [])
 
 
-def _of_periods(column: Column, asks: _Asks) -> list[set[int]]:
+def _of_periods(column: TextColumn, asks: _Asks) -> list[set[int]]:
     """Return the rows of each period by a column; the last year of a table is this year."""
     newest, text = max(column.dates)[:4], asks.cased
     if newest != ANY_YEAR:
@@ -274,18 +274,18 @@ def summary_of(rows: Sequence[Sequence[tuple[str, str]]], question: str, analysi
     columns = columns_of(labels, [[dict(row).get(label, "") for label in labels] for row in rows])
     asks = _Asks(question, analysis)
     if analysis.kind == "extreme" and len(rows) <= _MAX_WINNERS and (column := _ranked_by(columns, asks)):
-        naming = [each for each in columns[:2] if each is not column and each.sort != "number"]
+        naming = [each for each in columns[:2] if each is not column and each.cell_type != "number"]
         names = (" · ".join(each.cells[at] for each in naming if each.cells[at]) for at in range(len(rows)))
         return "; ".join(f"{name}: {column.label} {cell}" for name, cell in zip(names, column.cells, strict=True))
     dated, column = _by_date(columns[:2], asks), _measured(columns, asks, asks.text)
     if analysis.kind != "trend" or not dated or column is None:
         return ""
-    named = [each for each in columns if each.sort == "number" and each.terms and each.terms <= asks.terms]
+    named = [each for each in columns if each.cell_type == "number" and each.terms and each.terms <= asks.terms]
     trends = [_trend(each, dated[0]) for each in (named if column in named else [column])]
     return "; ".join(filter(None, trends))
 
 
-def _trend(column: Column, times: Column) -> str:
+def _trend(column: TextColumn, times: TextColumn) -> str:
     cells = zip(times.dates, column.numbers, column.cells, times.cells, strict=True)
     points = sorted((date, number, cell, told) for date, number, cell, told in cells if date and number)
     if len(points) < 2:

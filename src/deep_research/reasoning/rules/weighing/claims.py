@@ -22,7 +22,7 @@ from deep_research.text.number_words import ORDER
 from deep_research.text.quantities import Quantity, find_quantities
 from deep_research.text.sentences import TextSpan, split_sentences
 from deep_research.text.tables import is_label
-from deep_research.verify.particulars import split_figures, without_idle_space
+from deep_research.verify.particulars import split_figures, without_extra_space
 
 # Figures nearer than the first may be rounded, than the second are hardly of two things, and further than the last are.
 _ROUNDING, _NEAR, _FAR = 0.05, 0.3, 1.5
@@ -147,7 +147,7 @@ def _claims(piece: Evidence, place: str) -> tuple[FigureClaim, ...]:
 
 
 def _of_sentence(piece: Evidence, sentence: str, place: str) -> Iterator[FigureClaim]:
-    text = without_idle_space(sentence)
+    text = without_extra_space(sentence)
     dates = _dates(text)
     undated = _blank(text, dates)
     named = [

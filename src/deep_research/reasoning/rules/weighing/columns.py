@@ -36,7 +36,7 @@ _UNIT = re.compile(r"\s*[(（\[]([^)）\]]+)[)）\]]")
 
 
 @dataclass(frozen=True)
-class Column:
+class FigureColumn:
     """The cells of a table under one label, "" where a row has none."""
 
     label: str
@@ -103,17 +103,17 @@ def series_of_table(rows: Sequence[Evidence], *, subject: str = "", when: str = 
     """Yield the series of a table by its rows; `subject` is the heading above it, `when` a period that it names."""
     cells = [dict(cells_of(piece.finding)) for piece in rows]
     labels = list(dict.fromkeys(label for row in cells for label in row))
-    columns = [Column(label, tuple(row.get(label, "") for row in cells)) for label in labels]
+    columns = [FigureColumn(label, tuple(row.get(label, "") for row in cells)) for label in labels]
     totals = _totals(columns)
     kept = [at for at in range(len(rows)) if at not in totals]
     if kept:
-        parts = [Column(each.label, tuple(each.cells[at] for at in kept)) for each in columns]
-        table = _Table([rows[at] for at in kept], parts, subject, when)
+        parts = [FigureColumn(each.label, tuple(each.cells[at] for at in kept)) for each in columns]
+        table = _FigureTable([rows[at] for at in kept], parts, subject, when)
         yield from table.by_columns()
         yield from table.by_rows()
 
 
-def _totals(columns: Sequence[Column]) -> set[int]:
+def _totals(columns: Sequence[FigureColumn]) -> set[int]:
     """Return which rows are totals or means of the others: they say so, or the first or last is the sum of the rest."""
     count = len(columns[0].cells)
     found = {at for each in columns if each.is_name for at, cell in enumerate(each.cells) if _TOTAL.match(cell)}
@@ -126,11 +126,11 @@ def _totals(columns: Sequence[Column]) -> set[int]:
 
 
 @dataclass(frozen=True)
-class _Table:
+class _FigureTable:
     """Rows without totals, with what stands above them."""
 
     rows: Sequence[Evidence]
-    columns: Sequence[Column]
+    columns: Sequence[FigureColumn]
     subject: str
     when: str
 
@@ -139,7 +139,7 @@ class _Table:
         names = next((each for each in self.columns if each.is_name), None)
         if names is None or len({*names.cells}) < len(self.rows):
             return
-        measures: dict[str, dict[str, Column]] = {}
+        measures: dict[str, dict[str, FigureColumn]] = {}
         for each in self.dated:
             date = find_dates(each.label)[0]
             measures.setdefault(" ".join(each.name.replace(date.raw, " ").split()), {})[date.iso] = each
@@ -151,12 +151,12 @@ class _Table:
                 yield from self._of_columns(measure, unit, dict(sorted(columns.items())), names, places)
 
     @cached_property
-    def dated(self) -> list[Column]:
+    def dated(self) -> list[FigureColumn]:
         """Return the columns of figures that name a time."""
         return [each for each in self.columns if all(each.figures) and len(find_dates(each.label)) == 1]
 
     def _of_columns(
-        self, measure: str, unit: str, columns: dict[str, Column], names: Column, places: Sequence[int]
+        self, measure: str, unit: str, columns: dict[str, FigureColumn], names: FigureColumn, places: Sequence[int]
     ) -> Iterator[Series]:
         """Yield a line for each row; of two times, or of many rows, bars."""
         is_line = len(columns) >= MIN_POINTS and len(places) <= MAX_LINES
@@ -195,7 +195,7 @@ class _Table:
                 yield from self._bars(column, first, range(len(self.rows)), self.when)
 
     @property
-    def times(self) -> Column | None:
+    def times(self) -> FigureColumn | None:
         """Return the column of times; a column of years and one of months or quarters are one."""
         found = next((each for each in self.columns if all(each.dates)), None)
         if found and all(len(date) == 4 for date in found.dates):
@@ -203,10 +203,10 @@ class _Table:
                 parts = [_part_of_year(cell) for cell in each.cells]
                 if all(parts):
                     joined = tuple(f"{year}-{part}" for year, part in zip(found.dates, parts, strict=True))
-                    return Column(f"{found.label} {each.label}", joined)
+                    return FigureColumn(f"{found.label} {each.label}", joined)
         return found
 
-    def _by_time(self, column: Column, times: Column, names: Sequence[Column]) -> Iterator[Series]:
+    def _by_time(self, column: FigureColumn, times: FigureColumn, names: Sequence[FigureColumn]) -> Iterator[Series]:
         """Yield the line of a column; where rows are of several things, a line for each, or the bars of one time."""
         if not names:
             yield from self._line(column, times, [""] * len(self.rows))
@@ -222,7 +222,7 @@ class _Table:
                     yield from self._bars(column, name, places, date)
                     break
 
-    def _line(self, column: Column, times: Column, series: Sequence[str]) -> Iterator[Series]:
+    def _line(self, column: FigureColumn, times: FigureColumn, series: Sequence[str]) -> Iterator[Series]:
         rows = [
             DataRow(label=times.dates[at], value=figure.value, evidence=self.rows[at].id, series=series[at])
             for at, figure in enumerate(column.figures)
@@ -233,7 +233,7 @@ class _Table:
             rows.sort(key=lambda row: row.label)
             yield Series(column.name, column.unit, tuple(rows), True, self.subject, origin=self.rows[0].header)
 
-    def _bars(self, column: Column, names: Column, places: Sequence[int], when: str) -> Iterator[Series]:
+    def _bars(self, column: FigureColumn, names: FigureColumn, places: Sequence[int], when: str) -> Iterator[Series]:
         rows = [
             DataRow(label=names.cells[at], value=figure.value, evidence=self.rows[at].id)
             for at in places

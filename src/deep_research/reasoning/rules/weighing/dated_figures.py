@@ -14,7 +14,7 @@ from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import ANY_YEAR, DateMention, find_dates
 from deep_research.text.folding import to_simplified
 from deep_research.text.quantities import Quantity
-from deep_research.verify.particulars import without_idle_space
+from deep_research.verify.particulars import without_extra_space
 
 # A mean and a limit are figures like others; a change, a plan and a part are figures of something else.
 _KINDS = frozenset({"avera", "media", "minim", "maxim"})
@@ -73,7 +73,7 @@ def series_of_sentences(
 
 def _points(claims: Sequence[FigureClaim]) -> Iterator[Point]:
     """Yield the figures of a sentence that have each a date of their own."""
-    text = without_idle_space(claims[0].sentence)
+    text = without_extra_space(claims[0].sentence)
     dates = find_dates(text)
     if not dates or _UNREAL.search(text):
         return

@@ -30,11 +30,11 @@ Action = Literal[
     "schedule-made",
     "schedule-deleted",
 ]
-# The oldest entries make room: nobody fills the disk by failing to sign in.
+# The oldest entries are removed: nobody fills the disk by failing to sign in.
 MAX_ENTRIES = 100_000
 
 
-class AuditEntry(Value):
+class ActionEntry(Value):
     """One thing that somebody did; `user` is the id of an account, "" where there was none."""
 
     at: AwareDatetime
@@ -45,7 +45,7 @@ class AuditEntry(Value):
     detail: JsonObject
 
 
-class AuditLog:
+class ActionLog:
     """Writes down what happened, and shows it."""
 
     def __init__(self, database: ServerDatabase, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
@@ -69,7 +69,7 @@ class AuditLog:
         )
         records.run("forget_old_audit", kept=MAX_ENTRIES)
 
-    async def entries(self, *, limit: int = 100) -> list[AuditEntry]:
+    async def entries(self, *, limit: int = 100) -> list[ActionEntry]:
         """Return the newest entries first."""
         rows = await self._database.all("list_audit", limit=limit)
-        return [value_of(AuditEntry, row, detail=json_of(row["detail"])) for row in rows]
+        return [value_of(ActionEntry, row, detail=json_of(row["detail"])) for row in rows]

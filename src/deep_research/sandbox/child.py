@@ -30,26 +30,26 @@ MAX_FIGURES = 5
 _MAX_OUTPUT = 64 * 1024
 _MAX_RESULT = 24 * 1024 * 1024
 _MAX_FILES = 64
-_LOOK_S = 0.01
+_POLL_S = 0.01
 _SET_DUMPABLE, _SET_NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 4, 38, 22, 2
 _NAME = "<chart>"
 
 
-class _Lines:
+class _LineReader:
     """What the host says, line by line."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
-        self._held = b""
+        self._pending = b""
 
     def read(self) -> Any:
         """Wait for the next line; end with the host."""
-        while b"\n" not in self._held:
+        while b"\n" not in self._pending:
             piece = os.read(self.descriptor, 1 << 20)
             if not piece:
                 os._exit(0)
-            self._held += piece
-        line, _, self._held = self._held.partition(b"\n")
+            self._pending += piece
+        line, _, self._pending = self._pending.partition(b"\n")
         return json.loads(line)
 
 
@@ -62,7 +62,7 @@ def main() -> NoReturn:
     # As the first process it can end all others, and none of them can end it. Anywhere else it would end its user's.
     if os.getpid() != 1:
         sys.exit("this program runs only as the first process of a sandbox")
-    lines, answers = _Lines(os.dup(0)), os.dup(1)
+    lines, reply_to = _LineReader(os.dup(0)), os.dup(1)
     nothing = os.open("/dev/null", os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
@@ -85,12 +85,12 @@ def main() -> NoReturn:
     os.dup2(nothing, 2)
     gc.collect()
     gc.freeze()
-    _say(answers, {"ready": True})
+    _say(reply_to, {"ready": True})
     while True:
         request = lines.read()
         if "code" not in request:
             continue  # a stop that came after the end
-        _say(answers, {"id": request["id"], **_serve(request, lines, answers, fence, names)})
+        _say(reply_to, {"id": request["id"], **_serve(request, lines, reply_to, fence, names)})
 
 
 def _load(style: str) -> dict[str, Any]:
@@ -103,9 +103,9 @@ def _load(style: str) -> dict[str, Any]:
     # Matplotlib drops its open fonts in every child, as two processes would share a place in a file. Here the parent
     # waits while its only child draws.
     fonts._get_font = lru_cache(maxsize=64)(fonts._get_font.__wrapped__)
-    look: dict[str, Any] = {"__name__": "style"}
-    exec(compile(style, "style.py", "exec"), look)
-    look["apply"]()
+    namespace: dict[str, Any] = {"__name__": "style"}
+    exec(compile(style, "style.py", "exec"), namespace)
+    namespace["apply"]()
     figure, axes = plt.subplots()
     frame = pandas.DataFrame([{"label": "a", "value": 1}, {"label": "b", "value": 2}])
     axes.plot(frame["label"], frame["value"], label="a 中文")
@@ -116,21 +116,21 @@ def _load(style: str) -> dict[str, Any]:
     _drawn(figure)
     plt.close("all")
     found = {"plt": plt, "np": numpy, "numpy": numpy, "pd": pandas, "pandas": pandas}
-    return found | {"plotted": look["plotted"]}
+    return found | {"plotted": namespace["plotted"]}
 
 
 class _Fence:
     """What a child puts around itself before it runs anything: limits, and the filter of system calls."""
 
-    def __init__(self, libc: ctypes.CDLL, steps: bytes, limits: dict[str, int]) -> None:
+    def __init__(self, libc: ctypes.CDLL, steps: bytes, bounds: dict[str, int]) -> None:
         self._libc = libc
         self._steps = ctypes.create_string_buffer(steps, len(steps))
         self._program = _Program(len(steps) // 8, ctypes.addressof(self._steps))
-        self._limits = limits
+        self._bounds = bounds
 
     def close(self) -> None:
         """Close it for good."""
-        for name, most in {**self._limits, "NOFILE": _MAX_FILES, "CORE": 0}.items():
+        for name, most in {**self._bounds, "NOFILE": _MAX_FILES, "CORE": 0}.items():
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
         prctl = self._libc.prctl
         if prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0) or prctl(_SET_SECCOMP, _FILTER, ctypes.byref(self._program), 0, 0):
@@ -138,7 +138,7 @@ class _Fence:
 
 
 def _serve(
-    request: dict[str, Any], lines: _Lines, answers: int, fence: _Fence, names: dict[str, Any]
+    request: dict[str, Any], lines: _LineReader, reply_to: int, fence: _Fence, names: dict[str, Any]
 ) -> dict[str, Any]:
     """Run one request in a child and return what became of it."""
     printed, print_to = os.pipe()
@@ -146,7 +146,7 @@ def _serve(
     child = os.fork()
     if child == 0:
         try:
-            for descriptor in (lines.descriptor, answers, printed, result):
+            for descriptor in (lines.descriptor, reply_to, printed, result):
                 os.close(descriptor)
             os.dup2(print_to, 1)
             os.dup2(print_to, 2)
@@ -158,33 +158,33 @@ def _serve(
             os._exit(0)
     os.close(print_to)
     os.close(result_to)
-    held = {printed: bytearray(), result: bytearray()}
-    ending = _await(child, lines, held, {printed: _MAX_OUTPUT, result: _MAX_RESULT})
+    received = {printed: bytearray(), result: bytearray()}
+    ending = _await(child, lines, received, {printed: _MAX_OUTPUT, result: _MAX_RESULT})
     # Nothing of it may live on: neither a process nor a file.
     _end_everybody()
-    for descriptor in held:
+    for descriptor in received:
         os.close(descriptor)
     _empty_scratch()
     return {
         "ending": ending,
-        "output": held[printed].decode("utf-8", "replace"),
-        "result": held[result].decode("utf-8", "replace"),
+        "output": received[printed].decode("utf-8", "replace"),
+        "result": received[result].decode("utf-8", "replace"),
     }
 
 
-def _await(child: int, lines: _Lines, held: dict[int, bytearray], most: dict[int, int]) -> str:
+def _await(child: int, lines: _LineReader, received: dict[int, bytearray], most: dict[int, int]) -> str:
     """Collect what the child writes until it has ended, and say how; not its pipes decide, which others may hold."""
-    for descriptor in held:
+    for descriptor in received:
         os.set_blocking(descriptor, False)
-    open_pipes = set(held)
+    open_pipes = set(received)
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
-        readable, _, _ = select.select([*open_pipes, lines.descriptor], [], [], 0 if ended else _LOOK_S)
+        readable, _, _ = select.select([*open_pipes, lines.descriptor], [], [], 0 if ended else _POLL_S)
         for descriptor in open_pipes & set(readable):
             piece = os.read(descriptor, 1 << 16)
             if not piece:
                 open_pipes.discard(descriptor)
-            held[descriptor] += piece[: most[descriptor] - len(held[descriptor])]
+            received[descriptor] += piece[: most[descriptor] - len(received[descriptor])]
         if ended and not open_pipes & set(readable):
             code = os.waitstatus_to_exitcode(status)
             return "done" if code == 0 else f"signal {signal.Signals(-code).name}" if code < 0 else f"exit {code}"
@@ -212,8 +212,8 @@ def _empty_scratch() -> None:
             path.unlink()
 
 
-def _say(descriptor: int, answer: dict[str, Any]) -> None:
-    rest = memoryview(json.dumps(answer).encode() + b"\n")
+def _say(descriptor: int, reply: dict[str, Any]) -> None:
+    rest = memoryview(json.dumps(reply).encode() + b"\n")
     while rest:
         rest = rest[os.write(descriptor, rest) :]
 
@@ -226,18 +226,18 @@ def _run(request: dict[str, Any], result_to: int, names: dict[str, Any]) -> None
     # Code that saves its chart often closes it too; then there would be nothing left to take.
     plt.close = lambda *_, **__: None
     linecache.cache[_NAME] = (len(code), None, code.splitlines(keepends=True), _NAME)
-    answer: dict[str, Any] = {"error": ""}
+    reply: dict[str, Any] = {"error": ""}
     try:
         exec(compile(code, _NAME, "exec"), {"__name__": "__main__", "data": request["data"], **names})
-        answer |= _figures(plt, request["data"], plotted)
+        reply |= _figures(plt, request["data"], plotted)
     except BaseException:  # a chart that says `exit()` has failed too
         kind, error, trace = sys.exc_info()
         while trace and trace.tb_frame.f_code.co_filename != _NAME:
             trace = trace.tb_next
-        answer["error"] = "".join(traceback.format_exception(kind, error, trace))[-_MAX_OUTPUT:]
+        reply["error"] = "".join(traceback.format_exception(kind, error, trace))[-_MAX_OUTPUT:]
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    _say(result_to, answer)
+    _say(result_to, reply)
 
 
 def _figures(plt: Any, data: Any, plotted: Callable[[Any, Any], list[float]]) -> dict[str, Any]:

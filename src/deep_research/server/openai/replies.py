@@ -1,4 +1,4 @@
-"""Turns: what a run does between two messages of its user, read from its events, so that each can be read again."""
+"""Replies: what a run does between two messages of its user, read from its events, so that each can be read again."""
 
 import asyncio
 import re
@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from deep_research.events import LiveText, RunEvent
 from deep_research.pipeline.control import options_of, question_lines, words_of
-from deep_research.pipeline.journal import model_answers
+from deep_research.pipeline.journal import model_calls
 from deep_research.pipeline.statistics import model_use
 from deep_research.server.openai.errors import Refused
 from deep_research.service.identity import Identity
@@ -27,26 +27,26 @@ _NAME = re.compile(r"([0-9a-f]{32})_(\d{1,4})")
 Status = Literal["completed", "failed", "cancelled"]
 
 
-class Turn(NamedTuple):
-    """A turn of a run; `number` is how many questions the run had asked before it."""
+class ReplyKey(NamedTuple):
+    """Which reply of a run it is; `number` is how many questions the run had asked before it."""
 
     run: str
     number: int = 0
 
     @property
     def name(self) -> str:
-        """Return the part of an id that names this turn."""
+        """Return the part of an id that names this reply."""
         return f"{self.run}_{self.number}"
 
 
-def turn_named(name: str) -> Turn | None:
-    """Return the turn that an id names."""
+def reply_key(name: str) -> ReplyKey | None:
+    """Return the key that an id names."""
     found = _NAME.fullmatch(name)
-    return Turn(found[1], int(found[2])) if found else None
+    return ReplyKey(found[1], int(found[2])) if found else None
 
 
-class Usage(NamedTuple):
-    """The tokens that models used up in a turn."""
+class TokenUsage(NamedTuple):
+    """The tokens that models used up for a reply."""
 
     prompt: int = 0
     completion: int = 0
@@ -54,12 +54,12 @@ class Usage(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What a turn came to: a report or a question to the user, or why there is none."""
+    """What a run replied: a report or a question to the user, or why there is none."""
 
     status: Status
     text: str = ""
     citations: tuple[Citation, ...] = ()
-    usage: Usage = Usage()
+    usage: TokenUsage = TokenUsage()
     error: str = ""
 
 
@@ -73,7 +73,7 @@ def cited(citation: Citation) -> dict[str, str | int]:
     }
 
 
-class Question(NamedTuple):
+class AskedQuestion(NamedTuple):
     """A question that a run asked; `scope` is what its answer is kept under."""
 
     scope: str
@@ -81,46 +81,46 @@ class Question(NamedTuple):
 
 
 @dataclass
-class TurnReader:
-    """Reads one turn: what it does, line by line, then what it came to."""
+class ReplyReader:
+    """Reads one reply: what the run does, line by line, then what it came to."""
 
     service: ResearchService
-    turn: Turn
+    key: ReplyKey
     who: Identity
     links: Links
     _begun: datetime | None = None
     _last: RunEvent | None = None
-    _question: Question | None = None
+    _question: AskedQuestion | None = None
 
     async def lines(self) -> AsyncIterator[Line | None]:
-        """Yield what the events of the turn say until it ends, and None where nothing was told for a while."""
-        row = await self.service.get(self.turn.run, self.who)
+        """Yield what the events of the reply say until it ends, and None where nothing was sent for a while."""
+        row = await self.service.get(self.key.run, self.who)
         lines = ProgressLines(words_of(row), is_verbose=True)
         asked, clock = 0, asyncio.get_running_loop().time
-        told_at = clock()
-        async with aclosing(self.service.events(self.turn.run, self.who, heartbeat_s=HEARTBEAT_S)) as items:
+        last_sent = clock()
+        async with aclosing(self.service.events(self.key.run, self.who, heartbeat_s=HEARTBEAT_S)) as items:
             async for item in items:
                 if not isinstance(item, RunEvent):
                     # A model that writes for minutes makes no events.
-                    if not isinstance(item, LiveText) or clock() - told_at >= HEARTBEAT_S:
-                        told_at = clock()
+                    if not isinstance(item, LiveText) or clock() - last_sent >= HEARTBEAT_S:
+                        last_sent = clock()
                         yield None
                     continue
-                if asked == self.turn.number:
+                if asked == self.key.number:
                     self._last = item
                     self._question = _question(item) or self._question
-                    told_at = clock()
+                    last_sent = clock()
                     for line in lines.of(item):
                         yield line
                 if _is_question(item):
                     asked += 1
-                    self._begun = item.at if asked == self.turn.number else self._begun
-                    if asked > self.turn.number:
+                    self._begun = item.at if asked == self.key.number else self._begun
+                    if asked > self.key.number:
                         return
 
     async def reply(self) -> Reply:
-        """Return what the turn came to, once its events have been read."""
-        row = await self.service.get(self.turn.run, self.who)
+        """Return the reply, once its events have been read."""
+        row = await self.service.get(self.key.run, self.who)
         ended = self._last is not None and self._last.kind == "run-status"
         status = self._last.data.get("status") if self._last and ended else row.status
         usage = await self._usage(row)
@@ -140,19 +140,19 @@ class TurnReader:
         reason = public_message(row.failure or str(self._last.data.get("reason", "") if self._last else ""))
         return Reply("failed", usage=usage, error=words_of(row)("shell.failed", run=row.id, reason=reason))
 
-    async def _usage(self, row: RunRow) -> Usage:
+    async def _usage(self, row: RunRow) -> TokenUsage:
         end = self._last.at if self._last else row.updated_at
         calls = [
             call
             for call in await self.service.store.list_calls(row.id)
             if call.started_at <= end and (self._begun is None or call.started_at > self._begun)
         ]
-        use = model_use(await model_answers(calls, self.service.store))
+        use = model_use(await model_calls(calls, self.service.store))
         prompt, completion, cached = (use[f"{kind}_tokens"] for kind in ("prompt", "completion", "cached"))
-        return Usage(int(str(prompt)), int(str(completion)), int(str(cached)))
+        return TokenUsage(int(str(prompt)), int(str(completion)), int(str(cached)))
 
     def _question_text(self, row: RunRow) -> str:
-        words, number = words_of(row), self.turn.number + 1
+        words, number = words_of(row), self.key.number + 1
         # Of a plan, events tell only that there is one.
         asked = self._question.data if self._question and "question" in self._question.data else row.pending or {}
         kind = "answer" if options_of(asked) else "plan_answer" if "plan" in asked else "open_answer"
@@ -161,10 +161,10 @@ class TurnReader:
         return "\n".join(lines[:-1]) + f"\n\n{lines[-1]}\n\n---\n\n{mark}\n"
 
 
-async def questions_of(service: ResearchService, row: RunRow) -> list[Question]:
+async def questions_of(service: ResearchService, row: RunRow) -> list[AskedQuestion]:
     """Return the questions that a run has asked so far, in order."""
-    asked: list[Question] = []
-    last = Question("", {})
+    asked: list[AskedQuestion] = []
+    last = AskedQuestion("", {})
     for event in await service.store.read_events(row.id):
         last = _question(event) or last
         if _is_question(event):
@@ -172,12 +172,12 @@ async def questions_of(service: ResearchService, row: RunRow) -> list[Question]:
     return asked
 
 
-def _question(event: RunEvent) -> Question | None:
+def _question(event: RunEvent) -> AskedQuestion | None:
     """Return the question that an event tells of, if it does."""
     if event.kind not in ("clarification", "plan-approval"):
         return None
     # A key is the kind, the scope and a number.
-    return Question(event.key.split(":")[1], event.data)
+    return AskedQuestion(event.key.split(":")[1], event.data)
 
 
 def _is_question(event: RunEvent) -> bool:

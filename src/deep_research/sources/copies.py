@@ -40,12 +40,12 @@ _OTHER_FIGURES = 0.2
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*|[〇零一二两三四五六七八九十百千万亿]{2,}")
 _NUMERAL = re.compile(r"[\W\d_〇零一二两三四五六七八九十百千万亿]+")
 # Letters before a figure that tell which figure it is.
-_PLACE_CHARS, _PLACE_LOOK_BACK = 12, 30
+_CONTEXT_CHARS, _CONTEXT_LOOKBACK = 12, 30
 # More figures than these tell no more.
-_MAX_PLACES = 30
+_MAX_CONTEXTS = 30
 
 
-class OriginText(Value):
+class ComparedText(Value):
     """A document's text, and what helps to tell which of several copies came first."""
 
     text: str
@@ -72,12 +72,12 @@ class _Sketch:
         """Return the figures by what stands before them; few texts are near enough to others that one must know."""
         found: dict[str, set[str]] = defaultdict(set)
         for match in _FIGURE.finditer(self.text):
-            before = self.text[max(0, match.start() - _PLACE_LOOK_BACK) : match.start()]
-            found[_NUMERAL.sub("", before)[-_PLACE_CHARS:]].add(match.group().replace(",", ""))
-        return {place: frozenset(figures) for place, figures in found.items()}
+            before = self.text[max(0, match.start() - _CONTEXT_LOOKBACK) : match.start()]
+            found[_NUMERAL.sub("", before)[-_CONTEXT_CHARS:]].add(match.group().replace(",", ""))
+        return {context: frozenset(figures) for context, figures in found.items()}
 
 
-def group_origins(texts: Mapping[str, OriginText]) -> dict[str, str]:
+def group_copies(texts: Mapping[str, ComparedText]) -> dict[str, str]:
     """Return for each document the one that stands for its origin, which may be itself.
 
     That is the earliest of the copies, else one at a primary source, else the longest.
@@ -92,7 +92,7 @@ def group_origins(texts: Mapping[str, OriginText]) -> dict[str, str]:
     return {name: names[leader] for name, leader in zip(names, leaders, strict=True)}
 
 
-def _preference(name: str, each: OriginText) -> tuple[date, bool, int, str]:
+def _preference(name: str, each: ComparedText) -> tuple[date, bool, int, str]:
     days = days_of(each.published)
     return days[1] if days else date.max, source_quality_of(each.address) != "primary", -len(each.text), name
 
@@ -102,9 +102,9 @@ def _sketch(text: str) -> _Sketch:
     folded = fold_for_search(text).lower()
     letters = _NO_LETTER.sub("", folded)
     numbers = {crc32(stretch.encode("utf-8", "surrogatepass")) for stretch in _STRETCH.findall(letters)}
-    kept = sorted(numbers)[:_MAX_STRETCHES]
-    highest = kept[-1] if len(kept) < len(numbers) else 1 << 32
-    return _Sketch(folded, len(letters), tuple(kept), highest)
+    smallest = sorted(numbers)[:_MAX_STRETCHES]
+    highest = smallest[-1] if len(smallest) < len(numbers) else 1 << 32
+    return _Sketch(folded, len(letters), tuple(smallest), highest)
 
 
 def _is_copy(one: _Sketch, other: _Sketch) -> bool:
@@ -119,9 +119,9 @@ def _is_copy(one: _Sketch, other: _Sketch) -> bool:
 
 
 def _figures_agree(one: _Sketch, other: _Sketch) -> bool:
-    places = list(islice((place for place in one.figures if place in other.figures), _MAX_PLACES))
-    differing = (place for place in places if not _agree(one.figures[place], other.figures[place]))
-    most = int(_OTHER_FIGURES * len(places))
+    contexts = list(islice((context for context in one.figures if context in other.figures), _MAX_CONTEXTS))
+    differing = (context for context in contexts if not _agree(one.figures[context], other.figures[context]))
+    most = int(_OTHER_FIGURES * len(contexts))
     return sum(1 for _ in islice(differing, most + 1)) <= most
 
 
