@@ -17,10 +17,10 @@ from pathlib import Path
 from statistics import median
 from unittest.mock import patch
 
+from deep_research.charts.sandbox.bubblewrap import Bubblewrap
+from deep_research.charts.sandbox.process import SandboxLimits, SandboxProcess
+from deep_research.charts.sandbox.warm import WarmSandbox
 from deep_research.errors import SourceError, SourceRefused
-from deep_research.sandbox.bubblewrap import Bubblewrap
-from deep_research.sandbox.process import SandboxLimits, SandboxProcess
-from deep_research.sandbox.warm import WarmSandbox
 
 CHARTS = 10
 STYLE = files("deep_research.charts").joinpath("style.py").read_text(encoding="utf-8")

@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.corpus_files import make_file
-from deep_research.corpus.folder import FolderCorpus
-from deep_research.corpus.index import IndexLocation
-from deep_research.corpus.rank import MAX_SCANNED
-from deep_research.readers.registry import FORMATS
+from deep_research.documents.corpus.folder import FolderCorpus
+from deep_research.documents.corpus.index import IndexLocation
+from deep_research.documents.corpus.rank import MAX_SCANNED
+from deep_research.documents.readers.registry import FORMATS
 from deep_research.text.analyzer import analyze
 from evals import retrieval
 
@@ -133,7 +133,7 @@ async def measure_shared(data: Path) -> dict[str, Any]:
     """Index the same documents in a file and in PostgreSQL, and search both."""
     import psycopg
 
-    from deep_research.database.postgres import PostgresDatabase
+    from deep_research.storage.database.postgres import PostgresDatabase
     from tests.support.postgres import postgres_server
 
     prose = Prose(data, seed=5)
@@ -146,7 +146,7 @@ async def measure_shared(data: Path) -> dict[str, Any]:
             (docs / f"{number}.md").write_text("\n\n".join(parts), encoding="utf-8")
         places: dict[str, IndexLocation] = {
             "file": index,
-            "postgres": lambda: PostgresDatabase(url, package="deep_research.corpus"),
+            "postgres": lambda: PostgresDatabase(url, package="deep_research.documents.corpus"),
         }
         for name, place in places.items():
             corpus = FolderCorpus(docs, index=place)

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable
 from email.message import EmailMessage
 
-from tests.unit.readers.pdf_files import make_pdf
+from tests.unit.documents.readers.pdf_files import make_pdf
 
 Paragraphs = list[str]
 _LINE_CHARS, _PAGE_LINES = 90, 48

@@ -7,12 +7,12 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 
-from deep_research.fetch.page_kinds import kind_of_page
-from deep_research.fetch.port import Fetched
-from deep_research.fetch.web import WebFetcher
-from deep_research.net.client import GuardedClient
-from deep_research.net.guard import Guard
-from deep_research.readers import read
+from deep_research.documents.readers import read
+from deep_research.web.fetch.page_kinds import kind_of_page
+from deep_research.web.fetch.port import Fetched
+from deep_research.web.fetch.web import WebFetcher
+from deep_research.web.net.client import GuardedClient
+from deep_research.web.net.guard import Guard
 from tests.support.articles import articles
 from tests.support.web_server import LocalWeb
 

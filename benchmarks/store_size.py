@@ -5,8 +5,8 @@ import sqlite3
 import tempfile
 from pathlib import Path
 
+from deep_research.documents.readers import read
 from deep_research.pipeline.runtime import DeepResearchProcessor
-from deep_research.readers import read
 from deep_research.runner import request_from
 from deep_research.settings import Settings
 from deep_research.text.sentences import split_sentences

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from pydantic import SecretStr
 
+from deep_research.documents.readers import read
 from deep_research.pipeline.runtime import DeepResearchProcessor
-from deep_research.readers import read
 from deep_research.runner import request_from
 from deep_research.settings import Settings
 from deep_research.wiring import build

@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from deep_research.errors import DeepResearchError
-from deep_research.messages.words import words_in
 from deep_research.report.escaping import unescape
 from deep_research.request import Language
 from deep_research.text.analyzer import CJK
+from deep_research.text.messages.words import words_in
 from evals import shared
 
 FOLDERS = Path(__file__).with_name("answer_folders")

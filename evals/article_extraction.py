@@ -15,8 +15,8 @@ from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 
+from deep_research.documents.readers import read
 from deep_research.errors import SourceError
-from deep_research.readers import read
 from evals import shared
 
 _WORDS_IN_SHINGLE = 4

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from deep_research.evidence.passage import Evidence
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence
 from deep_research.verify.coverage import Hint, support_hint
 from evals import shared

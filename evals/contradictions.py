@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.quoting.units import labelled
 from deep_research.reasoning.rules.weighing.claims import agree, find_disagreements, ranked_claims
+from deep_research.report.evidence.passage import Evidence
 from evals import shared
 
 PAIRS = Path(__file__).with_name("contradictions.jsonl")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from deep_research.corpus.folder import FolderCorpus
+from deep_research.documents.corpus.folder import FolderCorpus
 from evals import shared
 
 DEPTH = 10

@@ -20,8 +20,8 @@ from unittest.mock import patch
 
 import trafilatura
 
-from deep_research.readers import html, main_text
-from deep_research.readers.blocks import BlockText
+from deep_research.documents.readers import html, main_text
+from deep_research.documents.readers.blocks import BlockText
 from evals import shared
 from evals.article_extraction import read_page
 

@@ -18,8 +18,8 @@ from hypothesis import settings, strategies
 
 from deep_research.charts import drawing
 from deep_research.pipeline.stages import chart
-from deep_research.search import throttle
-from deep_research.service import passwords
+from deep_research.service.accounts import passwords
+from deep_research.web.search import throttle
 from tests.support.cpu import costly, cpu_s, note_cost
 from tests.support.environment import NO_CHARTS
 from tests.support.postgres import PostgresServer, postgres_server

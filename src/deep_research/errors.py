@@ -53,8 +53,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar, Self
 
-from deep_research.messages.words import Words, words_in
 from deep_research.request import Language, Spend
+from deep_research.text.messages.words import Words, words_in
 
 
 class ErrorCategory(StrEnum):

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from deep_research.messages.language import language_tag
+from deep_research.text.messages.language import language_tag
 from deep_research.value import Value
 
 ClarifyMode = Literal["auto", "strict", "off"]

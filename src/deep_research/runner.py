@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 from deep_research.errors import UsageError
 from deep_research.events import OnEvent, OnLive
 from deep_research.llm.registry import model_named
-from deep_research.messages.words import Words
 from deep_research.pipeline.control import answer_needed, question_lines, words_of
 from deep_research.pipeline.control import answer_run as put_answer
 from deep_research.pipeline.folder import with_files
@@ -27,6 +26,7 @@ from deep_research.pipeline.watching import Observer
 from deep_research.reasoning.rules.question.clarifier import usable_question
 from deep_research.reasoning.rules.question.intake_rules import load_rules
 from deep_research.reasoning.values import Plan
+from deep_research.report.sources.dating import period_named
 from deep_research.request import (
     ClarifyMode,
     Depth,
@@ -37,14 +37,14 @@ from deep_research.request import (
     ResearchRequest,
     SearchKind,
 )
-from deep_research.runs import opened_store, read_run
 from deep_research.settings import Settings, load_settings
-from deep_research.sources.dating import period_named
-from deep_research.store.port import RunRow
+from deep_research.storage.store.port import RunRow
+from deep_research.text.messages.words import Words
 from deep_research.value import Json, JsonObject
 from deep_research.wiring import adapters_for
 from deep_research.wiring.models import chosen_models
 from deep_research.wiring.search import NO_ENGINES, chosen_engines, known_engines
+from deep_research.wiring.stores import opened_store, read_run
 
 # Gets the question with its options, numbered, and returns one's number or an answer in words.
 OnClarifyQuestion = Callable[[str], Awaitable[str | int]]

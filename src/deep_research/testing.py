@@ -10,12 +10,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from deep_research.errors import CallFailed, SourceError
-from deep_research.fetch.port import Fetched
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
+from deep_research.report.sources.address import canonical_address
+from deep_research.report.sources.hit import Hit, SearchQuery
 from deep_research.request import Spend
-from deep_research.sources.address import canonical_address
-from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.value import digest
+from deep_research.web.fetch.port import Fetched
 
 
 class CallLog:

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from deep_research.cli.main import main
-from deep_research.corpus.search import CorpusSearch
+from deep_research.documents.corpus.search import CorpusSearch
 from deep_research.reasoning.port import Reasoner
+from tests.architecture.layers import RANKS
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "deep_research"
@@ -28,8 +29,9 @@ def test_every_file_the_page_names_is_there():
 
 
 def test_every_package_and_stage_is_on_the_page():
-    packages = [path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()]
-    assert [name for name in packages if f"`{name}/`" not in PAGE] == []
+    packages = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
+    packages |= {name for part in RANKS if (PACKAGE / (name := part.replace(".", "/"))).is_dir()}
+    assert [name for name in sorted(packages) if f"`{name}/`" not in PAGE] == []
     stages = {path.stem for path in (PACKAGE / "pipeline" / "stages").glob("*.py")} - {"__init__"}
     assert [stage for stage in sorted(stages) if f"`{stage}`" not in PAGE] == []
 
@@ -50,7 +52,7 @@ def test_first_search_of_a_folder_takes_the_way_that_is_shown(tmp_path: Path, mo
         return task
 
     async def noted(self: CorpusSearch, *query: Any, **given: Any) -> Any:
-        ways.append(_files(sys._getframe(1), parents) | {"corpus/search.py"})
+        ways.append(_files(sys._getframe(1), parents) | {"documents/corpus/search.py"})
         return await search(self, *query, **given)
 
     monkeypatch.setattr(BaseEventLoop, "create_task", create_task)

@@ -12,23 +12,23 @@ TESTS = ROOT / "tests"
 
 # The next two pick what little a child process gets of it; the last two empty and check their own, in a sandbox.
 MAY_READ_ENVIRONMENT = [
-    *("settings/settings.py", "readers/children.py", "charts/drawing.py"),
-    *("sandbox/child.py", "sandbox/probe.py"),
+    *("settings/settings.py", "documents/readers/children.py", "charts/drawing.py"),
+    *("charts/sandbox/child.py", "charts/sandbox/probe.py"),
 ]
 # Who may catch everything, and why: the runner, the edge of a fan-out branch, the entry points of shells.
 MAY_CATCH_EVERYTHING = {
-    "shared_limits/postgres.py": "what fails in its thread is raised where a slot is waited for",
+    "web/shared_limits/postgres.py": "what fails in its thread is raised where a slot is waited for",
     "charts/draw.py": "the process that draws charts, which tells its parent what went wrong",
     "cli/main.py": "the entry of a shell, which gives every error its exit code",
-    "mcp_server/server.py": "the entry of a shell: a tool that fails is an answer, and its client goes on",
+    "server/mcp/server.py": "the entry of a shell: a tool that fails is an answer, and its client goes on",
     "pipeline/fan_out.py": "the edge of a fan-out branch, where an error would cancel the siblings",
-    "readers/child.py": "the process that reads binary formats, which tells its parent what went wrong",
-    "readers/registry.py": "the one place that calls readers: what a strange file does to one costs that file alone",
-    "sandbox/child.py": "whatever chart code raises is told to whoever wrote it",
+    "documents/readers/child.py": "the process that reads binary formats, which tells its parent what went wrong",
+    "documents/readers/registry.py": "the one place that calls readers: a strange file costs that file alone",
+    "charts/sandbox/child.py": "whatever chart code raises is told to whoever wrote it",
     "server/openai/errors.py": "the entry of a shell, whose clients want every error in one shape, in mid-stream too",
-    "store/write_queue.py": "a failure is told to whoever waits for the write, in another thread",
+    "storage/store/write_queue.py": "a failure is told to whoever waits for the write, in another thread",
     "pipeline/streaming.py": "a caller's callback must not cost the run what it has paid for",
-    "service/worker.py": "the edge of a run in a server: one that fails in a way nobody foresaw costs no other",
+    "service/runs/worker.py": "the edge of a run in a server: one that fails in a way nobody foresaw costs no other",
 }
 
 

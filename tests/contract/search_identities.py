@@ -3,9 +3,9 @@
 from abc import abstractmethod
 from typing import ClassVar
 
-from deep_research.search.cleaning import web_address
-from deep_research.sources.address import canonical_address
-from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.report.sources.address import canonical_address
+from deep_research.report.sources.hit import Hit, SearchQuery
+from deep_research.web.search.cleaning import web_address
 from tests.support.search_formats import Result
 from tests.support.search_server import Answer, Asked, Script
 from tests.support.search_suite import QUERY, SearchConformance, Voice

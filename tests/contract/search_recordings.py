@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from deep_research.sources.hit import Hit
+from deep_research.report.sources.hit import Hit
 from tests.support.search_server import Answer
 
 FOLDER = Path(__file__).parents[3] / "shared/evaldata/recorded"

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.database.sqlite import SqliteFile
 from deep_research.errors import CannotWrite, ConfigurationError, RunTaken, StoreCorrupt, StoreLocked
-from deep_research.store.blobs import BlobStorage, FolderBlobs, new_name
-from deep_research.store.lease import current_owner
-from deep_research.store.port import Lease
-from deep_research.store.store import OpenStore, Store
+from deep_research.storage.database.sqlite import SqliteFile
+from deep_research.storage.store.blobs import BlobStorage, FolderBlobs, new_name
+from deep_research.storage.store.lease import current_owner
+from deep_research.storage.store.port import Lease
+from deep_research.storage.store.store import OpenStore, Store
 from tests.support.s3_server import BUCKET, S3Server
 from tests.support.store_samples import make_document, make_status, opened, start_run
 from tests.support.store_suite import StoreConformance
@@ -34,7 +34,7 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Server]:
 
 
 def _s3_blobs(server: S3Server) -> BlobStorage:
-    from deep_research.store.s3 import S3Blobs
+    from deep_research.storage.store.s3 import S3Blobs
 
     return S3Blobs(f"s3://{BUCKET}/some/prefix", endpoint=server.address)
 
@@ -59,7 +59,7 @@ class TestSqliteWithContentInAFolder(StoreConformance):
 class TestPostgresWithContentInS3(StoreConformance):
     @pytest.fixture
     def open_store(self, database_url: str, s3: S3Server) -> OpenStore:
-        from deep_research.database.postgres import PostgresDatabase
+        from deep_research.storage.database.postgres import PostgresDatabase
 
         return lambda: Store(PostgresDatabase(database_url), blobs=_s3_blobs(s3), min_object_bytes=0)
 

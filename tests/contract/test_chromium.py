@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from deep_research.documents.readers import read
 from deep_research.errors import NetworkError, SourceError
-from deep_research.fetch.chromium import ChromiumRenderer, find_chromium
-from deep_research.fetch.web import WebFetcher
-from deep_research.readers import read
+from deep_research.web.fetch.chromium import ChromiumRenderer, find_chromium
+from deep_research.web.fetch.web import WebFetcher
 from tests.support.programs import needs
 from tests.support.waiting import HANG_S
-from tests.unit.net.site import Site, client_of, page
+from tests.unit.web.net.site import Site, client_of, page
 
 CHROMIUM = find_chromium()
 pytestmark = [
@@ -35,8 +35,8 @@ TEXT = "Leaks in the northern districts rose by a tenth within a year, and they 
 @pytest.fixture
 def patience(monkeypatch: pytest.MonkeyPatch) -> float:
     """Wait longer until a page counts as finished, for machines on which a script may not go on for a while."""
-    monkeypatch.setattr("deep_research.fetch.chromium._QUIET_S", 3.0)
-    monkeypatch.setattr("deep_research.fetch.chromium._LOAD_TIMEOUT_S", HANG_S)
+    monkeypatch.setattr("deep_research.web.fetch.chromium._QUIET_S", 3.0)
+    monkeypatch.setattr("deep_research.web.fetch.chromium._LOAD_TIMEOUT_S", HANG_S)
     return HANG_S
 
 
@@ -136,7 +136,7 @@ def processes_of(folder: Path) -> list[str]:
 
 
 async def test_a_page_gets_no_more_than_its_share_of_bytes(monkeypatch: pytest.MonkeyPatch, patience: float):
-    monkeypatch.setattr("deep_research.fetch.chromium._MAX_BYTES_IN_ALL", 2_000)
+    monkeypatch.setattr("deep_research.web.fetch.chromium._MAX_BYTES_IN_ALL", 2_000)
     # One asks for the other, so that it is known which comes first.
     small = b"document.body.append('small ran', Object.assign(document.createElement('script'), {src: '/large.js'}))"
     large = b"document.body.append('large ran');" + b" " * 5_000

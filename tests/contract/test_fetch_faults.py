@@ -9,20 +9,20 @@ import sys
 
 import pytest
 
+from deep_research.documents.readers import read
 from deep_research.errors import AddressRefused, CallFailed, NetworkError, SourceBusy, SourceError
-from deep_research.fetch.web import WebFetcher
-from deep_research.net.client import ClientLimits, GuardedClient
-from deep_research.net.guard import Guard
-from deep_research.readers import read
-from deep_research.search.engine import connect
-from deep_research.search.registry import ENGINES
-from deep_research.sources.hit import SearchQuery
+from deep_research.report.sources.hit import SearchQuery
+from deep_research.web.fetch.web import WebFetcher
+from deep_research.web.net.client import ClientLimits, GuardedClient
+from deep_research.web.net.guard import Guard
+from deep_research.web.search.engine import connect
+from deep_research.web.search.registry import ENGINES
 from tests.support.articles import articles
 from tests.support.search_formats import FORMATS
 from tests.support.search_server import Answer
 from tests.support.web_faults import FAULTS
 from tests.support.web_server import LocalWeb
-from tests.unit.net.site import PUBLIC_IP, ListedNames, Site, Wires, page
+from tests.unit.web.net.site import PUBLIC_IP, ListedNames, Site, Wires, page
 
 MIB = 1024 * 1024
 PATIENT = ClientLimits(connect_s=30, read_s=30, total_s=60, max_bytes=MIB, max_decoded_bytes=2 * MIB)

@@ -8,11 +8,11 @@ import sys
 import pytest
 
 from deep_research.errors import AddressRefused, NetworkError, SourceBusy, SourceError
-from deep_research.net.client import ClientLimits, GuardedClient
-from deep_research.net.contact import PROJECT_ADDRESS
-from deep_research.net.guard import Guard
+from deep_research.web.net.client import ClientLimits, GuardedClient
+from deep_research.web.net.contact import PROJECT_ADDRESS
+from deep_research.web.net.guard import Guard
 from tests.support.web_faults import reset
-from tests.unit.net.site import PUBLIC_IP, ListedNames, Site, Speak, Wires, client_of, page, redirect
+from tests.unit.web.net.site import PUBLIC_IP, ListedNames, Site, Speak, Wires, client_of, page, redirect
 
 MIB = 1024 * 1024
 

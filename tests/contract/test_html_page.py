@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
+from deep_research.documents.readers import read
 from deep_research.export.html import to_html
-from deep_research.readers import read
 from deep_research.report.edition import Edition
 from deep_research.report.layout import Chapter
 from deep_research.report.paragraph import Paragraph, row

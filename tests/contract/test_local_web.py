@@ -5,14 +5,14 @@ import sys
 
 import pytest
 
+from deep_research.documents.readers import read
 from deep_research.errors import NetworkError, SourceError
-from deep_research.fetch.web import WebFetcher
-from deep_research.net.client import GuardedClient
-from deep_research.net.guard import Guard
-from deep_research.readers import read
-from deep_research.search.engine import connect
-from deep_research.search.registry import ENGINES
-from deep_research.sources.hit import SearchQuery
+from deep_research.report.sources.hit import SearchQuery
+from deep_research.web.fetch.web import WebFetcher
+from deep_research.web.net.client import GuardedClient
+from deep_research.web.net.guard import Guard
+from deep_research.web.search.engine import connect
+from deep_research.web.search.registry import ENGINES
 from tests.support.articles import Article, articles
 from tests.support.search_formats import FORMATS
 from tests.support.search_server import Answer, write_answer

@@ -10,7 +10,7 @@ import pytest
 from deep_research.llm.chat import ModelLimits, connect
 from deep_research.llm.port import ModelRequest
 from deep_research.llm.registry import PROVIDERS, model_named
-from deep_research.net.slots import slot
+from deep_research.web.net.slots import slot
 from tests.support.model_dialects import Answer, Asked
 from tests.support.model_server import ModelServer
 

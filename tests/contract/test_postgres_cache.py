@@ -20,18 +20,18 @@ pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 
 import psycopg
 
-from deep_research.cache.cache import Cache
-from deep_research.database.postgres import PostgresDatabase
+from deep_research.storage.database.postgres import PostgresDatabase
+from deep_research.web.cache.cache import Cache
 
-_PACKAGE = "deep_research.cache"
+_PACKAGE = "deep_research.web.cache"
 # Puts its own values and one that all processes put, again and again.
 _WRITER = """
 import asyncio, sys
-from deep_research.cache.cache import Cache
-from deep_research.database.postgres import PostgresDatabase
+from deep_research.web.cache.cache import Cache
+from deep_research.storage.database.postgres import PostgresDatabase
 
 async def main(url, name):
-    cache = Cache(PostgresDatabase(url, package="deep_research.cache"), max_bytes=10_000_000)
+    cache = Cache(PostgresDatabase(url, package="deep_research.web.cache"), max_bytes=10_000_000)
     for number in range(40):
         await cache.put("page", f"{name}{number}", b"x" * 1000, 60)
         await cache.put("page", "same", name.encode() * 100_000, 60)
@@ -151,7 +151,7 @@ async def test_a_run_sums_up_with_its_first_value_and_not_with_each(database_url
 async def test_a_database_that_is_stopped_is_a_miss_and_one_that_returns_is_used_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("deep_research.cache.cache._REST_S", 0.0)
+    monkeypatch.setattr("deep_research.web.cache.cache._REST_S", 0.0)
     with postgres_server() as server:
         address = server.new_database()
         patient, cache = _cache(address), _cache(address, patience_s=0.2)

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.corpus.catalogue import Catalogue
-from deep_research.corpus.folder import FolderCorpus
-from deep_research.corpus.index import IndexLocation
-from deep_research.corpus.opening import open_index
-from deep_research.corpus.rank import MAX_SCANNED
+from deep_research.documents.corpus.catalogue import Catalogue
+from deep_research.documents.corpus.folder import FolderCorpus
+from deep_research.documents.corpus.index import IndexLocation
+from deep_research.documents.corpus.opening import open_index
+from deep_research.documents.corpus.rank import MAX_SCANNED
 from deep_research.errors import SourceError
 
 pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 
-from deep_research.database.postgres import PostgresDatabase
+from deep_research.storage.database.postgres import PostgresDatabase
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "documents"
 QUERIES = (
@@ -36,7 +36,7 @@ QUERIES = (
 
 @pytest.fixture
 def shared(database_url: str) -> IndexLocation:
-    return lambda: PostgresDatabase(database_url, package="deep_research.corpus")
+    return lambda: PostgresDatabase(database_url, package="deep_research.documents.corpus")
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ async def test_a_claim_of_a_host_that_is_gone_lapses(docs, write, shared, databa
     assert gone.acquire(folder)
     other = open_index(shared)
     assert not other.acquire(folder)
-    database = PostgresDatabase(database_url, package="deep_research.corpus")
+    database = PostgresDatabase(database_url, package="deep_research.documents.corpus")
     with database._opened().connection() as connection:
         connection.execute("UPDATE corpus_folders SET claimed_until = clock_timestamp() - interval '1 second'")
     assert other.acquire(folder)

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from deep_research.store.port import RunChoice
-from deep_research.store.store import OpenStore, Store
+from deep_research.storage.store.port import RunChoice
+from deep_research.storage.store.store import OpenStore, Store
 from tests.support.store_samples import START, make_run
 from tests.support.store_suite import StoreConformance
 
@@ -13,8 +13,8 @@ pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 
 import psycopg
 
-from deep_research.database.port import Column, Row
-from deep_research.database.postgres import PostgresDatabase, PostgresSession
+from deep_research.storage.database.port import Column, Row
+from deep_research.storage.database.postgres import PostgresDatabase, PostgresSession
 
 _MANY = 10_000
 

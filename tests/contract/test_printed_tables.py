@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.fetch.chromium import find_chromium
-from deep_research.readers import read
+from deep_research.documents.readers import read
+from deep_research.web.fetch.chromium import find_chromium
 from tests.support.programs import FONTS, needs
 from tests.support.waiting import HANG_S
 

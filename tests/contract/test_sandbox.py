@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from deep_research.charts.sandbox.bubblewrap import Bubblewrap
+from deep_research.charts.sandbox.process import SandboxLimits, SandboxProcess, Start
+from deep_research.charts.sandbox.warm import WarmSandbox
 from deep_research.errors import SourceError, SourceRefused
-from deep_research.sandbox.bubblewrap import Bubblewrap
-from deep_research.sandbox.process import SandboxLimits, SandboxProcess, Start
-from deep_research.sandbox.warm import WarmSandbox
 from deep_research.value import Json
 from tests.support.bubblewrap import NEEDS_BUBBLEWRAP
 
@@ -269,7 +269,7 @@ def _descendants(pid: int) -> set[int]:
 
 
 async def test_a_machine_without_a_known_filter_is_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("deep_research.sandbox.process.filters", lambda: {"pdp11": b""})
+    monkeypatch.setattr("deep_research.charts.sandbox.process.filters", lambda: {"pdp11": b""})
     sandbox = WarmSandbox([Bubblewrap()], SandboxLimits(), STYLE)
     with pytest.raises(SourceRefused, match=r"no filter of system calls"):
         await sandbox.execute(CHART, ROWS)

@@ -3,11 +3,11 @@
 import pytest
 
 from deep_research.errors import QueryRefused, SourceBusy, SourceError, SourceRefused
-from deep_research.messages.words import words_in
-from deep_research.search.engine import connect
-from deep_research.search.gemini_search import GeminiSearch
-from deep_research.search.registry import ENGINES
+from deep_research.text.messages.words import words_in
 from deep_research.value import JsonObject
+from deep_research.web.search.engine import connect
+from deep_research.web.search.gemini_search import GeminiSearch
+from deep_research.web.search.registry import ENGINES
 from tests.support.search_formats import Result
 from tests.support.search_server import Answer, SearchServer
 from tests.support.search_suite import KEY, QUERY, SearchConformance, Voice, some_results

@@ -8,10 +8,10 @@ from xml.sax.saxutils import escape
 import pytest
 
 from deep_research.errors import SourceBusy, SourceError
-from deep_research.search.engine import connect
-from deep_research.search.registry import ENGINES
-from deep_research.sources.hit import SearchQuery
+from deep_research.report.sources.hit import SearchQuery
 from deep_research.value import Json
+from deep_research.web.search.engine import connect
+from deep_research.web.search.registry import ENGINES
 from tests.contract.search_identities import IdentityConformance, IdentityVoice
 from tests.support.search_formats import Result
 from tests.support.search_server import Answer, Asked, Script, SearchServer

@@ -8,9 +8,9 @@ from urllib.parse import quote
 import pytest
 
 from deep_research.errors import ChallengeShown, SourceBusy, SourceError
-from deep_research.search.engine import Endpoint
-from deep_research.search.searxng import SearxngSearch
-from deep_research.sources.hit import SearchQuery
+from deep_research.report.sources.hit import SearchQuery
+from deep_research.web.search.engine import Endpoint
+from deep_research.web.search.searxng import SearxngSearch
 from tests.support import search_formats
 from tests.support.search_formats import Result
 from tests.support.search_server import Answer, SearchServer

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from deep_research.errors import QueryRefused, SourceBusy, SourceError, SourceRefused
-from deep_research.search.engine import connect
-from deep_research.search.gemini_search import GeminiSearch
-from deep_research.search.registry import ENGINES
-from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.report.sources.hit import Hit, SearchQuery
+from deep_research.web.search.engine import connect
+from deep_research.web.search.gemini_search import GeminiSearch
+from deep_research.web.search.registry import ENGINES
 from tests.contract.search_recordings import EXPECTED, Told, check, letters, recording, told_by
 from tests.support.search_server import Answer, Asked, Script, SearchServer
 from tests.support.search_suite import KEY

@@ -1,6 +1,6 @@
 """The web engines with a key pass the suite of the search port, each answering in its documented format."""
 
-from deep_research.sources.hit import SearchQuery
+from deep_research.report.sources.hit import SearchQuery
 from tests.support import search_formats
 from tests.support.search_server import Answer
 from tests.support.search_suite import KEY, SearchConformance, Voice, some_results

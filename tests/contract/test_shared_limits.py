@@ -9,26 +9,26 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.search.rate_limiter import RateLimit, RateLimiter
+from deep_research.web.search.rate_limiter import RateLimit, RateLimiter
 from tests.support.waiting import HANG_S
 
 pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 
 import psycopg
 
-from deep_research.database.postgres import PostgresDatabase
-from deep_research.shared_limits import postgres
-from deep_research.shared_limits.postgres import SharedLimiter
+from deep_research.storage.database.postgres import PostgresDatabase
+from deep_research.web.shared_limits import postgres
+from deep_research.web.shared_limits.postgres import SharedLimiter
 
-_PACKAGE = "deep_research.shared_limits"
+_PACKAGE = "deep_research.web.shared_limits"
 # Takes a slot again and again, and notes how many calls of all processes are under way; the note is a row each.
 _WORKER = """
 import asyncio, sys, psycopg
-from deep_research.shared_limits.postgres import SharedLimits
-from deep_research.database.postgres import PostgresDatabase
+from deep_research.web.shared_limits.postgres import SharedLimits
+from deep_research.storage.database.postgres import PostgresDatabase
 
 async def main(url, most, tasks, calls):
-    limits = SharedLimits(PostgresDatabase(url, package="deep_research.shared_limits"))
+    limits = SharedLimits(PostgresDatabase(url, package="deep_research.web.shared_limits"))
     log = await psycopg.AsyncConnection.connect(url, autocommit=True)
     lock = asyncio.Lock()
     async def note(step):
@@ -85,8 +85,8 @@ async def test_slots_of_a_killed_process_come_free(database_url: str, monkeypatc
     monkeypatch.setattr(postgres, "LEASE_S", 1.0)
     code = (
         "import asyncio, sys\n"
-        "from deep_research.shared_limits import postgres\n"
-        "from deep_research.database.postgres import PostgresDatabase\n"
+        "from deep_research.web.shared_limits import postgres\n"
+        "from deep_research.storage.database.postgres import PostgresDatabase\n"
         "postgres.LEASE_S = 1.0\n"
         "async def main():\n"
         f"    limits = postgres.SharedLimits(PostgresDatabase(sys.argv[1], package={_PACKAGE!r}))\n"

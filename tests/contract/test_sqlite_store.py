@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.database.sqlite import SqliteFile
-from deep_research.store.store import OpenStore, Store
+from deep_research.storage.database.sqlite import SqliteFile
+from deep_research.storage.store.store import OpenStore, Store
 from tests.support.faults import FaultyStore
 from tests.support.store_suite import StoreConformance
 

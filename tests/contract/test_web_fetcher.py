@@ -5,17 +5,17 @@ from collections.abc import Mapping
 
 import pytest
 
+from deep_research.documents.readers import read
 from deep_research.errors import AddressRefused, NetworkError, SourceBusy, SourceError
-from deep_research.fetch.politeness import Politeness
-from deep_research.fetch.port import Validators
-from deep_research.fetch.web import WebFetcher
-from deep_research.net.client import BeforeHop, GuardedClient, Response
-from deep_research.net.guard import Guard
-from deep_research.readers import read
+from deep_research.web.fetch.politeness import Politeness
+from deep_research.web.fetch.port import Validators
+from deep_research.web.fetch.web import WebFetcher
+from deep_research.web.net.client import BeforeHop, GuardedClient, Response
+from deep_research.web.net.guard import Guard
 from tests.support.web_faults import reset
-from tests.unit.fetch.wall_pages import ARTICLES, WALLS
-from tests.unit.net.site import Site, client_of, page, redirect
-from tests.unit.readers.pdf_files import make_pdf
+from tests.unit.documents.readers.pdf_files import make_pdf
+from tests.unit.web.fetch.wall_pages import ARTICLES, WALLS
+from tests.unit.web.net.site import Site, client_of, page, redirect
 
 HTML = "Content-Type: text/html; charset=utf-8"
 ARTICLE = page(ARTICLES["an article"], HTML)

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from deep_research.events import RunEvent
-from deep_research.messages.language import report_language
-from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.report.escaping import unescape
 from deep_research.request import Depth, ResearchRequest
 from deep_research.settings import Settings
-from deep_research.store.port import JournalRow
+from deep_research.storage.store.port import JournalRow
 from deep_research.testing import CallLog
+from deep_research.text.messages.language import report_language
+from deep_research.text.messages.words import Words, words_in
 from tests.e2e.deep_world import DeepWorld
 from tests.e2e.harness import User
 

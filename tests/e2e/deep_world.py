@@ -17,8 +17,8 @@ from deep_research.llm.port import ModelRequest
 from deep_research.pipeline.adapters import Adapters
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import Reflection, SectionWork
+from deep_research.report.sources.hit import Hit, SearchQuery
 from deep_research.settings import Settings
-from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.testing import CallLog, MemoryFetcher, StaticSearch
 from deep_research.wiring import build as build_real
 from tests.support.analyst import ScriptedAnalyst, answer_in_form, sources_of

@@ -32,8 +32,8 @@ from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.report.escaping import unescape
 from deep_research.request import ResearchRequest
 from deep_research.settings import Settings
-from deep_research.store.port import JournalRow, RunRow
-from deep_research.store.store import Store
+from deep_research.storage.store.port import JournalRow, RunRow
+from deep_research.storage.store.store import Store
 from deep_research.testing import CallLog
 from deep_research.wiring import open_store
 from tests.e2e.warm import Forked, Parent

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from deep_research.llm.port import ModelRequest
-from deep_research.messages.words import words_in
 from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.reasoning.model.prompting import PromptOptions
 from deep_research.reasoning.rules.quoting.drafting import abstract_length
+from deep_research.report.sources.hit import Hit
 from deep_research.request import Language, ResearchRequest
 from deep_research.settings import Settings
-from deep_research.sources.hit import Hit
 from deep_research.testing import MemoryFetcher, StaticSearch
+from deep_research.text.messages.words import words_in
 from deep_research.wiring import build
 from tests.support.analyst import ScriptedAnalyst, answer_in_form, retold, sources_of
 from tests.support.examples import EXAMPLES, copy_index, some_documents

@@ -35,7 +35,7 @@ from deep_research.reasoning.model.prompting import PROMPT_FOLDER
 from deep_research.request import ResearchRequest
 from deep_research.runner import request_from
 from deep_research.settings import Settings
-from deep_research.store.port import RunRow
+from deep_research.storage.store.port import RunRow
 from deep_research.wiring import build
 
 LIMIT_S = 2.0

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.messages.words import words_in
 from deep_research.pipeline.budget import ENDING_SHARE
 from deep_research.pipeline.journal import spent_so_far
 from deep_research.reasoning.values import Brief, Plan
+from deep_research.report.sources.hit import SearchQuery
 from deep_research.request import BUDGET_KINDS, Budget, BudgetKind
-from deep_research.sources.hit import SearchQuery
 from deep_research.testing import ActPrice
+from deep_research.text.messages.words import words_in
 from tests.e2e.harness import Lab, User, assert_emitted_once
 from tests.support.reasoner import ScriptedReasoner
 from tests.support.world import World

@@ -8,10 +8,10 @@ import pytest
 
 from deep_research.errors import RunCancelled, RunInterrupted, UsageError
 from deep_research.events import RunEvent
-from deep_research.fetch.port import Fetched
 from deep_research.pipeline.adapters import Adapters
 from deep_research.request import ResearchRequest
 from deep_research.testing import MemoryFetcher
+from deep_research.web.fetch.port import Fetched
 from tests.e2e.harness import QUESTION, Lab, User, assert_emitted_once, assert_explained, finish
 from tests.support.reasoner import ScriptedReasoner
 from tests.support.world import World

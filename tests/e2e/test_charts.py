@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from deep_research.charts.sandbox.port import Execution
 from deep_research.errors import SourceRefused
 from deep_research.pipeline.adapters import Adapters
 from deep_research.reasoning.values import ChartSpec
 from deep_research.report.figure import Figure
-from deep_research.sandbox.port import Execution
 from deep_research.value import Json
 from tests.e2e.harness import Lab, User, assert_emitted_once
 from tests.support.analyst import ScriptedAnalyst

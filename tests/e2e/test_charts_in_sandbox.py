@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from deep_research.charts.sandbox.bubblewrap import Bubblewrap
+from deep_research.charts.sandbox.process import SandboxLimits
+from deep_research.charts.sandbox.warm import WarmSandbox
 from deep_research.pipeline.adapters import Adapters
-from deep_research.sandbox.bubblewrap import Bubblewrap
-from deep_research.sandbox.process import SandboxLimits
-from deep_research.sandbox.warm import WarmSandbox
 from tests.e2e.harness import Lab, User
 from tests.support.analyst import ScriptedAnalyst
 from tests.support.bubblewrap import NEEDS_BUBBLEWRAP

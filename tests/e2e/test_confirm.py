@@ -11,7 +11,7 @@ import yaml
 from deep_research.errors import InputError
 from deep_research.reasoning.values import Brief, Findings, Plan, SectionPlan
 from deep_research.report.paragraph import Paragraph
-from deep_research.sources.hit import SearchQuery
+from deep_research.report.sources.hit import SearchQuery
 from tests.e2e.harness import QUESTION, Lab, User, assert_emitted_once, assert_explained
 from tests.e2e.terminal import CTRL_D, Terminal
 from tests.support.reasoner import ScriptedReasoner

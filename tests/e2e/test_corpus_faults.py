@@ -15,15 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.corpus.folder import FolderCorpus
-from deep_research.corpus.scan import check_documents, require_documents
-from deep_research.corpus.search import CorpusSearch
-from deep_research.corpus.stored import FolderFiles
+from deep_research.documents.corpus.folder import FolderCorpus
+from deep_research.documents.corpus.scan import check_documents, require_documents
+from deep_research.documents.corpus.search import CorpusSearch
+from deep_research.documents.corpus.stored import FolderFiles
 from deep_research.errors import CannotWrite, InputError
-from deep_research.sources.hit import SearchQuery
+from deep_research.report.sources.hit import SearchQuery
 from deep_research.wiring.documents import FileFetcher
-from tests.unit.readers.hostile_files import hungry_pdf, lying_zip
-from tests.unit.readers.pdf_files import make_pdf, make_protected_pdf
+from tests.unit.documents.readers.hostile_files import hungry_pdf, lying_zip
+from tests.unit.documents.readers.pdf_files import make_pdf, make_protected_pdf
 
 FILES = 120
 NOBODY = 65534

@@ -11,7 +11,7 @@ pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 import psycopg
 
 import deep_research
-from deep_research.database.postgres import PostgresDatabase, _migrations
+from deep_research.storage.database.postgres import PostgresDatabase, _migrations
 from tests.e2e.harness import User, assert_emitted_once, assert_explained
 from tests.support.postgres import PostgresServer
 
@@ -76,7 +76,7 @@ def test_migrate_makes_the_tables_of_every_part(tmp_path: Path, database_url: st
     user = User(tmp_path, env={"DEEP_RESEARCH_DATABASE_URL": database_url})
     made = user.run("db", "migrate")
     assert made.returncode == 0, made.stderr
-    packages = Path(deep_research.__file__).parent.glob("*/migrations_postgres")
+    packages = Path(deep_research.__file__).parent.rglob("migrations_postgres")
     with psycopg.connect(database_url) as connection:
         parts = {part for (part,) in connection.execute("SELECT part FROM deep_research.schema_numbers")}
     assert parts == {f"deep_research.{package.parent.name}" for package in packages} | {"procrastinate"}
@@ -89,8 +89,8 @@ def test_a_run_that_waits_outlives_a_migration(
     assert user.ask("asking").returncode == 2
     old_url = postgres.new_database()
     with monkeypatch.context() as patch:
-        scripts = _migrations("deep_research.store")
-        patch.setattr("deep_research.database.postgres._migrations", lambda _: {1: scripts[1]})
+        scripts = _migrations("deep_research.storage.store")
+        patch.setattr("deep_research.storage.database.postgres._migrations", lambda _: {1: scripts[1]})
         _copy_rows(database_url, old_url)
     older = _on_postgres(user, tmp_path / "older", old_url)
     # Hosts that are started together after an upgrade.

@@ -9,9 +9,9 @@ import pytest
 from pydantic import SecretStr
 
 from deep_research import Result, research
-from deep_research.messages.words import words_in
 from deep_research.request import Language
 from deep_research.settings import Settings
+from deep_research.text.messages.words import words_in
 from tests.e2e.harness import User, finish, kill
 from tests.support.articles import Article
 from tests.support.longer import first_of

@@ -20,7 +20,7 @@ from deep_research.pipeline.state import RunState, Update
 from deep_research.report.figure import DataRow, Figure
 from deep_research.request import Language, ResearchRequest
 from deep_research.settings import Settings
-from deep_research.store.port import RunRow
+from deep_research.storage.store.port import RunRow
 from deep_research.verify.report import Verifier
 from deep_research.wiring import build
 from tests.support.charts import draw

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from deep_research import runs
 from deep_research.export.bundle import check_bundle
 from deep_research.export.formats import FORMATS, exported, markdown_with_figures, missing_extra
 from deep_research.pipeline.folder import folder_of
 from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.request import ResearchRequest
 from deep_research.runner import replay_run, update_run
+from deep_research.service.runs import runs
 from deep_research.settings import Settings
-from deep_research.store.port import RunRow
+from deep_research.storage.store.port import RunRow
 from deep_research.wiring import build
 from tests.e2e.harness import User
 from tests.e2e.test_figures import CASES, Drawing

@@ -13,9 +13,9 @@ import pytest
 
 from deep_research.errors import NetworkError, UnknownRun, UsageError
 from deep_research.pipeline.adapters import Adapters
+from deep_research.report.sources.hit import Hit, SearchQuery
 from deep_research.request import Budget
-from deep_research.sources.hit import Hit, SearchQuery
-from deep_research.store.port import JournalRow, RunRow
+from deep_research.storage.store.port import JournalRow, RunRow
 from deep_research.testing import CallLog, MemoryFetcher
 from deep_research.text.analyzer import content_terms
 from tests.e2e.harness import Lab, User, assert_emitted_once, assert_explained
@@ -312,7 +312,7 @@ def test_what_cannot_be_followed_is_said_plainly(town: Town) -> None:
 
 
 def test_the_earlier_run_may_be_deleted_afterwards(town: Town) -> None:
-    from deep_research.store.lease import current_owner
+    from deep_research.storage.store.lease import current_owner
 
     first = town.ask()
     second = town.ask(town.answered, follow=first.id, add=True)

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from deep_research.llm.port import ModelRequest
-from deep_research.messages.words import words_in
 from deep_research.pipeline.adapters import Adapters
 from deep_research.request import Depth, Language, ResearchRequest
-from deep_research.store.port import RunRow
+from deep_research.storage.store.port import RunRow
+from deep_research.text.messages.words import words_in
 from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.text.script import detect_language
 from evals.injection import ATTACKS, load_attacks

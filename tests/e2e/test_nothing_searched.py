@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.messages.words import words_in
+from deep_research.text.messages.words import words_in
 from tests.e2e.harness import User
 from tests.support.longer import first_of
 from tests.support.search_server import Answer, SearchServer

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from openai import AsyncOpenAI, OpenAI
 
-from deep_research.messages.language import report_language
-from deep_research.messages.words import words_in
 from deep_research.server.openai import replies
+from deep_research.text.messages.language import report_language
+from deep_research.text.messages.words import words_in
 from tests.support.accounts import Operator
 from tests.support.gated_model import GatedModel
 from tests.support.server import QUESTION, VAGUE, Client, all_documents, serving, settings_for

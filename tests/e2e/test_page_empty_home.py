@@ -9,8 +9,8 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, expect
 
-from deep_research.messages.words import words_in
 from deep_research.request import Language
+from deep_research.text.messages.words import words_in
 from tests.support.page import chromium, needs_chromium, reading
 from tests.support.server import ServerProcess
 from tests.support.waiting import HANG_S, wait_until

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from deep_research.errors import InputError, UsageError
-from deep_research.store.port import RunRow
+from deep_research.storage.store.port import RunRow
 from tests.e2e.harness import Lab, User, assert_emitted_once, assert_explained
 from tests.support.reasoner import ScriptedReasoner
 from tests.support.world import World

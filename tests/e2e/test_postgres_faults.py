@@ -15,13 +15,13 @@ pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 
 import psycopg
 
-from deep_research.database.postgres import PostgresConnection, PostgresDatabase, display_name, load_statements
-from deep_research.database.queries import load_queries
 from deep_research.errors import ConfigurationError, InputError, NewerStore, RunHeld, StoreLocked
 from deep_research.events import RunEvent
-from deep_research.store.lease import current_owner
-from deep_research.store.port import Lease
-from deep_research.store.store import Store
+from deep_research.storage.database.postgres import PostgresConnection, PostgresDatabase, display_name, load_statements
+from deep_research.storage.database.queries import load_queries
+from deep_research.storage.store.lease import current_owner
+from deep_research.storage.store.port import Lease
+from deep_research.storage.store.store import Store
 from tests.support.postgres import PostgresServer, postgres_server
 from tests.support.store_samples import (
     BROKEN_TEXT,
@@ -268,7 +268,7 @@ async def _open(url: str) -> None:
         await store.size()
 
 
-@pytest.mark.parametrize("package", ["deep_research.store", "deep_research.service", "deep_research.cache"])
+@pytest.mark.parametrize("package", ["deep_research.storage.store", "deep_research.service", "deep_research.web.cache"])
 def test_statements_for_postgresql_repeat_those_of_sqlite(package: str) -> None:
     # SQLite lists runs in steps, to pass over damaged rows.
     assert set(load_statements(package)) - set(load_queries(package)) <= {"list_runs"}

@@ -9,7 +9,7 @@ from deep_research.errors import RunInterrupted, WrongState
 from deep_research.events import RunEvent
 from deep_research.pipeline.control import change_focus
 from deep_research.request import ResearchRequest
-from deep_research.store.port import RunRow
+from deep_research.storage.store.port import RunRow
 from tests.e2e.harness import QUESTION, Lab, User, assert_emitted_once
 from tests.support.gated_model import GatedModel
 from tests.support.reasoner import ScriptedReasoner

@@ -17,10 +17,10 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from deep_research.errors import NotFound, UsageError
-from deep_research.service.identity import LOCAL, Identity
-from deep_research.service.notifications import WAITS_S, Notifier, add_notifications, mail_of, notification_of
-from deep_research.service.scheduler import SKIPPED, Scheduler
-from deep_research.service.schedules import NewSchedule, Schedule, ScheduleChange, seconds_of
+from deep_research.service.accounts.identity import LOCAL, Identity
+from deep_research.service.schedules.notifications import WAITS_S, Notifier, add_notifications, mail_of, notification_of
+from deep_research.service.schedules.scheduler import SKIPPED, Scheduler
+from deep_research.service.schedules.schedules import NewSchedule, Schedule, ScheduleChange, seconds_of
 from deep_research.service.service import ResearchService
 from deep_research.settings import Settings
 from tests.e2e.harness import User

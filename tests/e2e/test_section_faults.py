@@ -9,15 +9,15 @@ import pytest
 
 from deep_research.errors import NetworkError
 from deep_research.llm.port import ChatModel
-from deep_research.messages.language import report_language
-from deep_research.messages.words import words_in
 from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.state import RunState, Update
 from deep_research.reasoning.port import Reasoner
+from deep_research.report.sources.hit import Hit, SearchQuery
 from deep_research.request import Depth
-from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.testing import MemoryFetcher, StaticSearch
+from deep_research.text.messages.language import report_language
+from deep_research.text.messages.words import words_in
 from tests.e2e.deep_run import DeepRun, ask
 from tests.e2e.deep_world import CHINESE, ENGLISH, DeepWorld, Script
 from tests.support.longer import first_of

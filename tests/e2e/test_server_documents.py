@@ -16,8 +16,8 @@ import pytest
 
 from deep_research.errors import InputError, NotFound, UsageError
 from deep_research.server.app import create_app
-from deep_research.service.identity import Identity
-from deep_research.service.new_run import NewRun
+from deep_research.service.accounts.identity import Identity
+from deep_research.service.runs.new_run import NewRun
 from deep_research.service.service import ResearchService
 from tests.support.hostile_files import samples
 from tests.support.server import QUESTION, VAGUE, Client, all_documents, server_process, serving, settings_for

@@ -14,15 +14,15 @@ from pydantic import SecretStr
 pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 
 from deep_research import resume_run
-from deep_research.corpus.folder import FolderCorpus
-from deep_research.database.postgres import PostgresDatabase
+from deep_research.documents.corpus.folder import FolderCorpus
 from deep_research.errors import InputError, SourceGone, StoreCorrupt
-from deep_research.service.documents import Documents
-from deep_research.service.identity import Identity
+from deep_research.service.accounts.identity import Identity
+from deep_research.service.documents.documents import Documents
 from deep_research.service.moving import copy_home
-from deep_research.service.new_run import NewRun
+from deep_research.service.runs.new_run import NewRun
 from deep_research.service.service import ResearchService
 from deep_research.settings import Settings
+from deep_research.storage.database.postgres import PostgresDatabase
 from deep_research.wiring.documents import documents_from
 from tests.support.server import settings_for
 
@@ -161,7 +161,7 @@ async def test_an_indexing_that_is_killed_again_and_again_is_finished_by_another
     for files in (3, 11):
         assert await asyncio.to_thread(_killed_after, files, docs, database_url) == -signal.SIGKILL
     corpora = [
-        FolderCorpus(docs, index=lambda: PostgresDatabase(database_url, package="deep_research.corpus")),
+        FolderCorpus(docs, index=lambda: PostgresDatabase(database_url, package="deep_research.documents.corpus")),
         FolderCorpus(docs, index=tmp_path / "index.db"),
     ]
     surveys = [await corpus.refresh() for corpus in corpora]
@@ -181,7 +181,7 @@ async def _index_until_killed(docs: Path, url: str, files: int) -> None:
         if done >= files:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    corpus = FolderCorpus(docs, index=lambda: PostgresDatabase(url, package="deep_research.corpus"))
+    corpus = FolderCorpus(docs, index=lambda: PostgresDatabase(url, package="deep_research.documents.corpus"))
     await corpus.refresh(count)
 
 

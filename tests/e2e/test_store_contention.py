@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from deep_research.database.sqlite import SqliteFile
-from deep_research.store.lease import current_owner
-from deep_research.store.store import Store
+from deep_research.storage.database.sqlite import SqliteFile
+from deep_research.storage.store.lease import current_owner
+from deep_research.storage.store.store import Store
 from tests.support.store_samples import make_call, make_event, make_status, start_run
 
 PROCESSES = 4

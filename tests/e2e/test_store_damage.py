@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.database.checksums import CHECKSUM
-from deep_research.database.port import Column
-from deep_research.database.sqlite import SqliteFile, load_migrations
 from deep_research.errors import StoreCorrupt
-from deep_research.store.rows import call_columns, json_column, run_columns, time_column
-from deep_research.store.store import Store
+from deep_research.storage.database.checksums import CHECKSUM
+from deep_research.storage.database.port import Column
+from deep_research.storage.database.sqlite import SqliteFile, load_migrations
+from deep_research.storage.store.rows import call_columns, json_column, run_columns, time_column
+from deep_research.storage.store.store import Store
 from tests.e2e.harness import Lab, User, assert_explained
 from tests.support.store_samples import make_call, make_document, make_event, make_evidence, make_run, start_run
 
@@ -155,7 +155,7 @@ def _write_old_store(path: Path) -> None:
     }
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for number in (1, 2):
-            for statement in load_migrations("deep_research.store")[number]:
+            for statement in load_migrations("deep_research.storage.store")[number]:
                 connection.execute(statement)
         for table, given in tables.items():
             there = {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")}

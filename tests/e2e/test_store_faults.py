@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.database.sqlite import SqliteFile
 from deep_research.errors import CannotWrite, DeepResearchError, NewerStore, StoreCorrupt, StoreLocked
-from deep_research.store.lease import current_owner
-from deep_research.store.port import Lease
-from deep_research.store.store import Store
+from deep_research.storage.database.sqlite import SqliteFile
+from deep_research.storage.store.lease import current_owner
+from deep_research.storage.store.port import Lease
+from deep_research.storage.store.store import Store
 from tests.support.faults import FaultyStore
 from tests.support.store_samples import (
     LEASE_S,

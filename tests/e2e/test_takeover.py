@@ -14,9 +14,9 @@ import pytest
 from deep_research.errors import RunHeld, RunInterrupted, StoreCorrupt
 from deep_research.events import RunEvent
 from deep_research.pipeline.adapters import Adapters
+from deep_research.report.sources.hit import Hit, SearchQuery
 from deep_research.request import ResearchRequest
-from deep_research.sources.hit import Hit, SearchQuery
-from deep_research.store.port import RunRow
+from deep_research.storage.store.port import RunRow
 from deep_research.testing import StaticSearch
 from tests.e2e.harness import (
     QUESTION,

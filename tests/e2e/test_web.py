@@ -8,16 +8,16 @@ import pytest
 from pydantic import SecretStr
 
 from deep_research import Result, research
-from deep_research.auditing import audit_file
-from deep_research.database.sqlite import SqliteFile
 from deep_research.errors import ConfigurationError
-from deep_research.fetch.chromium import ChromiumRenderer, find_chromium
-from deep_research.messages.words import words_in
-from deep_research.net.client import GuardedClient
-from deep_research.net.guard import Guard
 from deep_research.pipeline.journalled import Snapshot
+from deep_research.service.auditing import audit_file
 from deep_research.settings import Settings
-from deep_research.store.store import Store
+from deep_research.storage.database.sqlite import SqliteFile
+from deep_research.storage.store.store import Store
+from deep_research.text.messages.words import words_in
+from deep_research.web.fetch.chromium import ChromiumRenderer, find_chromium
+from deep_research.web.net.client import GuardedClient
+from deep_research.web.net.guard import Guard
 from tests.e2e.harness import User
 from tests.support.articles import Article, articles
 from tests.support.longer import first_of

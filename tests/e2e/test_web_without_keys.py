@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from deep_research import research
-from deep_research.messages.words import words_in
 from deep_research.settings import Settings
+from deep_research.text.messages.words import words_in
 from tests.support.articles import articles
 from tests.support.longer import first_of
 from tests.support.search_formats import DUCKDUCKGO_CHALLENGE

@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("procrastinate", reason="needs the extra postgres")
 
-from deep_research.store.port import RunRow
+from deep_research.storage.store.port import RunRow
 from tests.e2e.harness import User, assert_explained, finish
 from tests.support.server import ServerProcess, free_port, server_process
 from tests.support.waiting import HANG_S, wait_until

@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 
 from deep_research.errors import UnusableAnswer
-from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ChatModel
-from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.quoting.drafting import quoted, row_of
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import Conclusion, Draft, Findings, Judgement, SentenceEdit, Support
 from deep_research.report.escaping import unescape
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Paragraph, Sentence, numbered_sentences, row
 from deep_research.request import Depth, Language, ResearchRequest
 from deep_research.settings import Settings
 from deep_research.testing import ScriptedModel
+from deep_research.text.messages.words import Words, words_in
 from deep_research.verify.coverage import is_related
 from deep_research.verify.report import Verifier
 from deep_research.wiring import build

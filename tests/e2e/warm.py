@@ -28,10 +28,26 @@ from typing import Any
 from tests.support.environment import NO_CHARTS
 
 LOADED = (
-    *("deep_research.cli.research", "deep_research.cli.history", "deep_research.wiring.documents", "worlds"),
-    *("deep_research.readers.html", "deep_research.readers.docx", "deep_research.readers.pdf", "opencc"),
-    *("deep_research.readers.pptx", "deep_research.readers.xlsx", "snowballstemmer", "typer._adapters"),
-    *("deep_research.cli.serve", "deep_research.cli.worker", "deep_research.server.app", "uvicorn", "uvloop"),
+    *("deep_research.cli.runs.research", "deep_research.cli.runs.history", "deep_research.wiring.documents", "worlds"),
+    *(
+        "deep_research.documents.readers.html",
+        "deep_research.documents.readers.docx",
+        "deep_research.documents.readers.pdf",
+        "opencc",
+    ),
+    *(
+        "deep_research.documents.readers.pptx",
+        "deep_research.documents.readers.xlsx",
+        "snowballstemmer",
+        "typer._adapters",
+    ),
+    *(
+        "deep_research.cli.serving.serve",
+        "deep_research.cli.serving.worker",
+        "deep_research.server.app",
+        "uvicorn",
+        "uvloop",
+    ),
 )
 _PR_SET_CHILD_SUBREAPER = 36
 # Several threads start processes, and the kernel is told for one of them at a time to whom orphans go.
@@ -191,7 +207,7 @@ def main() -> None:
 def _ask_once() -> None:
     """Fill what is kept of patterns, words and tables, so that no child has to."""
     from deep_research.cli.main import main as command
-    from deep_research.in_thread import _threads
+    from deep_research.text.in_thread import _threads
 
     with tempfile.TemporaryDirectory() as folder, suppress(SystemExit), chdir(folder):
         os.environ |= {"DEEP_RESEARCH_HOME": folder, "DEEP_RESEARCH_ENGINES": "none", **NO_CHARTS}

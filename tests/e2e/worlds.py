@@ -8,17 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from deep_research.charts.sandbox.port import Execution
 from deep_research.errors import CallFailed, NetworkError
 from deep_research.events import RunEvent, RunStatus
-from deep_research.fetch.port import Fetched, Fetcher
 from deep_research.pipeline.adapters import Adapters
 from deep_research.report.figure import DataRow
-from deep_research.sandbox.port import Execution
-from deep_research.search.port import SearchEngine
+from deep_research.report.sources.hit import Hit, SearchQuery
 from deep_research.settings import Settings
-from deep_research.sources.hit import Hit, SearchQuery
-from deep_research.store.port import Lease, NewEvent
+from deep_research.storage.store.port import Lease, NewEvent
 from deep_research.testing import ActPrice, CallLog, MemoryFetcher, StaticSearch
+from deep_research.web.fetch.port import Fetched, Fetcher
+from deep_research.web.search.port import SearchEngine
 from deep_research.wiring import build as build_real
 from tests.support.analyst import ScriptedAnalyst
 from tests.support.charts import drawn_by_ours, with_series

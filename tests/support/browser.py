@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from deep_research.fetch.chromium import ChromiumRenderer, find_chromium
-from deep_research.fetch.devtools import Devtools
-from deep_research.net.client import GuardedClient
 from deep_research.value import Json, JsonObject
+from deep_research.web.fetch.chromium import ChromiumRenderer, find_chromium
+from deep_research.web.fetch.devtools import Devtools
+from deep_research.web.net.client import GuardedClient
 from tests.support.waiting import HANG_S
 
 _KEYS = {"Enter": 13, "Escape": 27, "Tab": 9, "ArrowLeft": 37, "ArrowRight": 39}

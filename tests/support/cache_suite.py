@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.cache.cache import Cache, CacheFile
+from deep_research.web.cache.cache import Cache, CacheFile
 
 MAX_BYTES = 20_000
 # Returns a new cache over the same values, given how many bytes it may take.

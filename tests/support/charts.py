@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deep_research.charts.drawing import Drawer
+from deep_research.charts.sandbox.port import Execution
 from deep_research.errors import SourceError, SourceRefused
 from deep_research.pipeline.adapters import Adapters
 from deep_research.report.figure import ChartType, DataRow
-from deep_research.sandbox.port import Execution
 from deep_research.testing import CallLog, MemoryFetcher
 from deep_research.value import Json
 

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from deep_research.export.contents import Contents
-from deep_research.messages.words import words_in
 from deep_research.report.citation import Citations, Source
 from deep_research.report.edition import CitedPassage, Edition
 from deep_research.report.figure import Caption, DataRow, Figure
@@ -15,6 +14,7 @@ from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict, row
 from deep_research.request import Language
+from deep_research.text.messages.words import words_in
 
 CREATED = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 80 45"><rect width="60" height="30" fill="#0072b2"/></svg>'

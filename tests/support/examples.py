@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-from deep_research.corpus.folder import FolderCorpus
+from deep_research.documents.corpus.folder import FolderCorpus
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "documents"
 # Texts and pages: no other process has to be started to read them.

@@ -7,11 +7,11 @@ from typing import Any, Literal, TypeVar
 
 from deep_research.errors import CannotWrite
 from deep_research.events import RunEvent, RunStatus
-from deep_research.evidence.passage import Evidence
-from deep_research.sources.document import Document
-from deep_research.store.lease import Owner
-from deep_research.store.port import JournalRow, Lease, NewEvent, RunChoice, RunRow, StoreSize, UnfinishedRun
-from deep_research.store.store import Store
+from deep_research.report.evidence.passage import Evidence
+from deep_research.report.sources.document import Document
+from deep_research.storage.store.lease import Owner
+from deep_research.storage.store.port import JournalRow, Lease, NewEvent, RunChoice, RunRow, StoreSize, UnfinishedRun
+from deep_research.storage.store.store import Store
 from deep_research.value import Json, JsonObject
 
 T = TypeVar("T")

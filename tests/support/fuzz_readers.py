@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from deep_research.readers.registry import FORMATS
+from deep_research.documents.readers.registry import FORMATS
 from tests.support.hostile_files import KINDS, case, samples
 
 MAX_CPU_S = 10.0
@@ -96,9 +96,9 @@ def table(outcomes: Iterable[Outcome]) -> str:
 
 def _read_all(seed: int, first: int, count: int) -> Iterator[Sequence[object]]:
     """Yield the number of each case before it is read, and what became of it."""
-    from deep_research.corpus.documents import prepare
+    from deep_research.documents.corpus.documents import prepare
+    from deep_research.documents.readers import read
     from deep_research.errors import SourceError
-    from deep_research.readers import read
 
     resource.setrlimit(resource.RLIMIT_AS, (_HARD_BYTES, _HARD_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from deep_research.readers.registry import FORMATS
+from deep_research.documents.readers.registry import FORMATS
 
 # No file grows beyond this, so that thousands are made and read in minutes.
 MAX_BYTES = 300_000
@@ -59,8 +59,8 @@ def _fill_document(document: Any) -> None:
 def samples() -> dict[str, bytes]:
     """Return one file of each format, with as much of what the format knows as fits a small one."""
     # Who only wants to know the formats and kinds loads no package that writes Office files.
-    from tests.unit.readers.office_files import make_docx, make_epub, make_mail, make_pptx, make_xlsx
-    from tests.unit.readers.pdf_files import make_pdf
+    from tests.unit.documents.readers.office_files import make_docx, make_epub, make_mail, make_pptx, make_xlsx
+    from tests.unit.documents.readers.pdf_files import make_pdf
 
     page = (
         "<!doctype html><html><head><title>Costs</title><style>p.a, div > p { color: red } @media print {p{top:0}}"

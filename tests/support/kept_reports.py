@@ -9,12 +9,12 @@ from uuid import uuid4
 from deep_research.report.citation import Citations, Source
 from deep_research.report.edition import Edition
 from deep_research.report.layout import Chapter
+from deep_research.report.sources.document import Document, text_id
 from deep_research.request import ResearchRequest
 from deep_research.settings import Settings
-from deep_research.sources.document import Document, text_id
-from deep_research.store.lease import current_owner
-from deep_research.store.port import NewEvent, RunRow
-from deep_research.store.store import Store
+from deep_research.storage.store.lease import current_owner
+from deep_research.storage.store.port import NewEvent, RunRow
+from deep_research.storage.store.store import Store
 from deep_research.value import JsonObject, canonical_json
 from deep_research.wiring import open_store
 from tests.support.every_kind import PNG, SVG, edition

@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Dialog, Page, expect, sync_playwright
 
-from deep_research.fetch.chromium import find_chromium
+from deep_research.web.fetch.chromium import find_chromium
 from tests.support.programs import needs
 from tests.support.waiting import HANG_S
 

@@ -31,7 +31,7 @@ from deep_research.reasoning.values import (
     Support,
 )
 from deep_research.report.paragraph import Paragraph
-from deep_research.sources.hit import SearchQuery
+from deep_research.report.sources.hit import SearchQuery
 from deep_research.value import Value, digest
 
 Result = TypeVar("Result")

@@ -10,9 +10,9 @@ from uuid import uuid4
 
 from deep_research.errors import LimitReached
 from deep_research.request import Budget, ResearchRequest
+from deep_research.service.accounts.identity import Identity
+from deep_research.service.accounts.limits import UsageLimits
 from deep_research.service.database import open_server_database
-from deep_research.service.identity import Identity
-from deep_research.service.limits import UsageLimits
 from deep_research.settings import load_settings
 from deep_research.wiring import open_store
 from tests.support.store_samples import make_run

@@ -11,11 +11,11 @@ from typing import ClassVar, Final
 import pytest
 
 from deep_research.errors import CallFailed, NetworkError, SourceBusy, SourceError, SourceRefused
-from deep_research.net.contact import PROJECT_ADDRESS
-from deep_research.search.engine import PagedSearch, connect
-from deep_research.search.registry import ENGINES
-from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.report.sources.hit import Hit, SearchQuery
 from deep_research.value import Json
+from deep_research.web.net.contact import PROJECT_ADDRESS
+from deep_research.web.search.engine import PagedSearch, connect
+from deep_research.web.search.registry import ENGINES
 from tests.support.search_formats import Result
 from tests.support.search_server import Answer, Asked, Script, SearchServer
 

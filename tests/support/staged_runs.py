@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from deep_research.database.sqlite import SqliteFile
 from deep_research.events import RunStatus
 from deep_research.request import Budget, ResearchRequest
 from deep_research.settings import Settings
-from deep_research.store.lease import current_owner
-from deep_research.store.port import NewEvent, RunRow
-from deep_research.store.store import Store
+from deep_research.storage.database.sqlite import SqliteFile
+from deep_research.storage.store.lease import current_owner
+from deep_research.storage.store.port import NewEvent, RunRow
+from deep_research.storage.store.store import Store
 from deep_research.value import JsonObject
 
 Told = tuple[str, dict[str, Any]]

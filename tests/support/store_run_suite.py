@@ -7,9 +7,9 @@ import pytest
 from deep_research.errors import RunCancelled, RunHeld, RunTaken, UnknownRun, UsageError
 from deep_research.events import RunStatus
 from deep_research.request import ResearchRequest
-from deep_research.store.lease import current_owner
-from deep_research.store.port import Lease, RunChoice
-from deep_research.store.store import OpenStore, Store
+from deep_research.storage.store.lease import current_owner
+from deep_research.storage.store.port import Lease, RunChoice
+from deep_research.storage.store.store import OpenStore, Store
 from deep_research.value import JsonObject
 from tests.support.store_samples import (
     LEASE_S,

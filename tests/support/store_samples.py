@@ -5,12 +5,12 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta, timezone
 
 from deep_research.events import RunStatus
-from deep_research.evidence.passage import Evidence, Passage, evidence_from
+from deep_research.report.evidence.passage import Evidence, Passage, evidence_from
+from deep_research.report.sources.document import Document, Place, snapshot_id, text_id
 from deep_research.request import ResearchRequest
-from deep_research.sources.document import Document, Place, snapshot_id, text_id
-from deep_research.store.lease import Owner, current_owner
-from deep_research.store.port import CallState, JournalRow, Lease, NewEvent, RunRow
-from deep_research.store.store import OpenStore, Store
+from deep_research.storage.store.lease import Owner, current_owner
+from deep_research.storage.store.port import CallState, JournalRow, Lease, NewEvent, RunRow
+from deep_research.storage.store.store import OpenStore, Store
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 LEASE_S = 30.0

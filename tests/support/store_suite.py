@@ -9,11 +9,11 @@ from datetime import timedelta
 import pytest
 
 from deep_research.errors import StoreCorrupt, UnknownRun
+from deep_research.report.sources.document import snapshot_id
 from deep_research.request import Spend
-from deep_research.sources.document import snapshot_id
-from deep_research.store.lease import current_owner
-from deep_research.store.port import CallState
-from deep_research.store.store import OpenStore
+from deep_research.storage.store.lease import current_owner
+from deep_research.storage.store.port import CallState
+from deep_research.storage.store.store import OpenStore
 from tests.support.store_run_suite import RunConformance
 from tests.support.store_samples import (
     BROKEN_TEXT,

@@ -9,8 +9,8 @@ from deep_research.reasoning.model.prompting import PromptOptions, Prompts
 from deep_research.reasoning.model.reasoner import ModelReasoner
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
+from deep_research.report.sources.hit import Hit
 from deep_research.settings import Settings
-from deep_research.sources.hit import Hit
 from deep_research.testing import ActPrice, CallLog, MemoryFetcher, ScriptedModel, StaticSearch
 from deep_research.wiring import build as build_real
 from tests.support.reasoner import CostedReasoner, ScriptedReasoner

@@ -4,11 +4,11 @@ import pytest
 from pydantic import SecretStr
 
 from deep_research.errors import ConfigurationError, SourceError
+from deep_research.report.sources.hit import SearchQuery
 from deep_research.runner import request_from, settings_of
-from deep_research.search.mcp_servers import McpServer
-from deep_research.search.registry import ENGINES
 from deep_research.settings import Settings, load_settings, variable_of
-from deep_research.sources.hit import SearchQuery
+from deep_research.web.search.mcp_servers import McpServer
+from deep_research.web.search.registry import ENGINES
 from deep_research.wiring.search import chosen_engines, known_engines, model_of, open_engine, problem_of
 from tests.support.search_server import Answer, SearchServer
 

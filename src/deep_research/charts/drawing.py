@@ -9,10 +9,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from deep_research.charts.sandbox.port import Execution
+from deep_research.charts.sandbox.process import end_process, start_process, write_to
 from deep_research.errors import SourceError
 from deep_research.report.figure import ChartType, DataRow
-from deep_research.sandbox.port import Execution
-from deep_research.sandbox.process import end_process, start_process, write_to
 
 INSTALL = "pip install 'deep-research[charts]'"
 _TIMEOUT_S = 120.0

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 from deep_research.cli.printing import tell
 from deep_research.errors import CallFailed, CannotWrite, DeepResearchError, StageFailed, StoreCorrupt, StoreLocked
-from deep_research.masking import masked
-from deep_research.messages.words import Words, words_in
+from deep_research.text.masking import masked
+from deep_research.text.messages.words import Words, words_in
 
 # What stopped the process and not the run, which is taken up where it stood.
 _OUTSIDE = (CannotWrite, StoreCorrupt, StoreLocked)

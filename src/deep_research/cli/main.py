@@ -22,41 +22,41 @@ EXIT_INTERRUPTED = 130
 
 # Module and help of every command but `ask`; the module has a function or a group of the command's name.
 _COMMANDS = {
-    "serve": ("serve", "Serve the page and the interfaces on this machine."),
-    "worker": ("worker", "Work on the runs of servers that share a PostgreSQL with this machine."),
-    "mcp": ("serve", "Serve other agents over the Model Context Protocol, on standard input and output."),
-    "export": ("versions", "Write the report of a run in another format."),
+    "serve": ("serving.serve", "Serve the page and the interfaces on this machine."),
+    "worker": ("serving.worker", "Work on the runs of servers that share a PostgreSQL with this machine."),
+    "mcp": ("serving.serve", "Serve other agents over the Model Context Protocol, on standard input and output."),
+    "export": ("runs.versions", "Write the report of a run in another format."),
     "update": (
-        "versions",
+        "runs.versions",
         "Bring a report up to date in a new run: look every claim up again, search anew, and say what has changed.",
     ),
-    "diff": ("versions", "Compare the reports of two runs: claims, sources, figures."),
+    "diff": ("runs.versions", "Compare the reports of two runs: claims, sources, figures."),
     "replay": (
-        "versions",
+        "runs.versions",
         "Run a finished run again from its journal, without any outside call, and compare its files byte for byte.",
     ),
     "verify": (
-        "check",
+        "runs.check",
         "Check a report again: its text, its passages, its figures and sums; exit code 3 if something is wrong.",
     ),
     "audit": (
-        "check",
+        "runs.check",
         "Check any report, whoever wrote it, against its sources by rules; exit code 3 if something is wrong.",
     ),
-    "doctor": ("doctor", "Say what is configured, what is missing, and how to mend it."),
-    "runs": ("history", "Runs: list, show, report, resume, retry, cancel, answer, plan, delete."),
-    "corpus": ("corpus", "Folders of documents: add, list, remove, search, show."),
-    "sources": ("sources", "Sources of the web: list, test."),
-    "cache": ("cache", "What is kept of answers between runs: show, clear."),
-    "sandbox": ("sandbox", "Where chart code of a model runs: check, build-image."),
-    "config": ("doctor", "Settings: what is set, and from where."),
-    "db": ("db", "The database of runs, accounts and schedules: migrate, check, copy."),
-    "queue": ("queue", "Runs that wait for a worker: status, drain, retry."),
+    "doctor": ("setup.doctor", "Say what is configured, what is missing, and how to mend it."),
+    "runs": ("runs.history", "Runs: list, show, report, resume, retry, cancel, answer, plan, delete."),
+    "corpus": ("sources.corpus", "Folders of documents: add, list, remove, search, show."),
+    "sources": ("sources.sources", "Sources of the web: list, test."),
+    "cache": ("sources.cache", "What is kept of answers between runs: show, clear."),
+    "sandbox": ("setup.sandbox", "Where chart code of a model runs: check, build-image."),
+    "config": ("setup.doctor", "Settings: what is set, and from where."),
+    "db": ("setup.db", "The database of runs, accounts and schedules: migrate, check, copy."),
+    "queue": ("serving.queue", "Runs that wait for a worker: status, drain, retry."),
     "schedule": (
-        "schedules",
+        "serving.schedules",
         "Questions that are researched again and again: add, list, show, pause, resume, remove, run-now.",
     ),
-    "users": ("users", "Accounts of the server: add, list, remove, password, limits, token, revoke, log."),
+    "users": ("serving.users", "Accounts of the server: add, list, remove, password, limits, token, revoke, log."),
 }
 # The parameters of `ask` that say where its question comes from and its answer goes; the others are options of a run.
 _NOT_OPTIONS_OF_A_RUN = {"question", "query", "output", "deep_research", "as_json", "events", "quiet", "verbose"}
@@ -164,7 +164,7 @@ def ask(
 ) -> int:
     """Research a question and print its report."""
     options = {name: value for name, value in locals().items() if name not in _NOT_OPTIONS_OF_A_RUN}
-    from deep_research.cli.research import ask_question, output_of
+    from deep_research.cli.runs.research import ask_question, output_of
 
     where = output_of(as_json, events, quiet, verbose, output)
     return ask_question([query] if query is not None else question or [], options=options, output=where)
@@ -244,7 +244,7 @@ def _explained(exc: Exception) -> int:
         tell(f"deep-research: {exc.format_message()}")
         return EXIT_USAGE
     if not isinstance(exc, DeepResearchError):
-        from deep_research.masking import masked
+        from deep_research.text.masking import masked
 
         tell(masked("".join(traceback.format_exception(exc))), end="")
         return EXIT_FAILED

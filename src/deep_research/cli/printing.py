@@ -8,8 +8,8 @@ from pathlib import Path
 import typer
 
 from deep_research.errors import CannotWrite
-from deep_research.masking import MaskedFormatter
 from deep_research.text.cleaning import clean_text
+from deep_research.text.masking import MaskedFormatter
 from deep_research.value import canonical_json
 
 # What JSON need not escape and a terminal may obey, or that cannot be written.

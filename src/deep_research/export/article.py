@@ -19,7 +19,6 @@ from deep_research.charts.style import in_dark
 from deep_research.export.contents import Contents
 from deep_research.export.markup import element, joined
 from deep_research.export.quotation import quotation
-from deep_research.messages.words import words_in
 from deep_research.report.citation import Source
 from deep_research.report.edition import CitedPassage
 from deep_research.report.layout import (
@@ -36,6 +35,7 @@ from deep_research.report.layout import (
     source_counts,
 )
 from deep_research.report.paragraph import Sentence
+from deep_research.text.messages.words import words_in
 from deep_research.text.shortening import shortened
 from deep_research.verify.verification import counted_verdicts, verdict_in_words
 

@@ -17,11 +17,11 @@ from typing import IO, NamedTuple
 
 from pydantic import ValidationError
 
+from deep_research.documents.readers.archive import DAMAGE, ENCRYPTED, METHODS, PIECE_BYTES, BoundedFile
+from deep_research.documents.readers.port import MAX_ARCHIVE_ENTRIES
 from deep_research.errors import InputError, UsageError
 from deep_research.export.contents import Contents
-from deep_research.readers.archive import DAMAGE, ENCRYPTED, METHODS, PIECE_BYTES, BoundedFile
-from deep_research.readers.port import MAX_ARCHIVE_ENTRIES
-from deep_research.sources.document import text_id
+from deep_research.report.sources.document import text_id
 from deep_research.value import Value, canonical_json, json_of
 from deep_research.verify.recheck import Recheck, check_again
 from deep_research.verify.shipped import read_listing

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from deep_research.export.markup import element, packaged, templates
-from deep_research.messages.words import Words
 from deep_research.report.escaping import escape, escape_heading, escape_line, one_line
+from deep_research.text.messages.words import Words
 from deep_research.verify.changes import ChangeKind, Changes, Claim, Edit, FigureChange, SourceChange, marked
 
 # In the order in which a reader wants to know.

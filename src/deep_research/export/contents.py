@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deep_research.report.edition import Edition
-from deep_research.sources.document import Document
+from deep_research.report.sources.document import Document
 
 
 @dataclass(frozen=True)

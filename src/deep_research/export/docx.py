@@ -22,10 +22,10 @@ from docx.shared import Cm, Emu, Pt, RGBColor
 from deep_research.export.contents import Contents
 from deep_research.export.markup import templates
 from deep_research.export.printed import is_number_column, is_web, printed, shares_of
-from deep_research.messages.words import words_in
 from deep_research.report.edition import Edition
 from deep_research.report.escaping import one_line
 from deep_research.report.layout import Heading, Picture, Table
+from deep_research.text.messages.words import words_in
 
 _LATIN = "Calibri"
 # The font of East Asian signs, and the language that they are in.

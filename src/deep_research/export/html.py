@@ -6,7 +6,7 @@ from hashlib import sha256
 from deep_research.export.article import in_parts
 from deep_research.export.contents import Contents
 from deep_research.export.markup import element, packaged, templates
-from deep_research.messages.words import words_in
+from deep_research.text.messages.words import words_in
 
 
 def to_html(contents: Contents) -> bytes:

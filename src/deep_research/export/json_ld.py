@@ -7,11 +7,11 @@ from itertools import count
 from deep_research.export.bibliography import entries, known_only
 from deep_research.export.contents import Contents
 from deep_research.export.printed import is_web
-from deep_research.messages.words import words_in
 from deep_research.report.citation import Source
 from deep_research.report.edition import CitedPassage, Edition
 from deep_research.report.figure import Caption
 from deep_research.report.paragraph import Paragraph, Sentence
+from deep_research.text.messages.words import words_in
 from deep_research.value import Json, JsonObject
 
 # What schema.org has no word for is in a vocabulary of our own.

@@ -20,10 +20,10 @@ from deep_research.charts.style import FONTS, packaged_font
 from deep_research.errors import InputError, UsageError
 from deep_research.export.contents import Contents
 from deep_research.export.printed import PrintedBlock, is_number_column, printed, text_of, widths_of
-from deep_research.messages.words import Words, words_in
 from deep_research.report.escaping import one_line
 from deep_research.report.layout import Heading, Picture, Span, Table
 from deep_research.request import Language
+from deep_research.text.messages.words import Words, words_in
 from deep_research.value import Json, JsonObject, canonical_json
 
 _LATIN = "Libertinus Serif"

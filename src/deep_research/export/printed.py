@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 from deep_research.export.contents import Contents
-from deep_research.messages.words import Words, words_in
 from deep_research.report.edition import Edition
 from deep_research.report.escaping import one_line
 from deep_research.report.layout import Block, Heading, Label, Prose, Span, Spans, Table, laid_out, markers
+from deep_research.text.messages.words import Words, words_in
 
 # As many columns fit on an upright page, whatever they hold; more do where they are short.
 _MAX_COLUMNS = 8

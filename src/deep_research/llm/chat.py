@@ -19,13 +19,13 @@ from deep_research.llm.structured import remember_way, ways_of
 from deep_research.llm.tokens import TOKENS_PER_MESSAGE, tokens_at_most
 from deep_research.llm.vendor import Fault, ModelEndpoint, Vendor
 from deep_research.llm.wire import MAX_ANSWER_BYTES, CallBroken, ask, new_client
-from deep_research.net.per_loop import PerLoop
-from deep_research.net.slots import slot
 from deep_research.request import Spend
 from deep_research.value import canonical_json, digest
+from deep_research.web.net.per_loop import PerLoop
+from deep_research.web.net.slots import slot
 
 if TYPE_CHECKING:
-    from deep_research.shared_limits.postgres import SharedLimiter
+    from deep_research.web.shared_limits.postgres import SharedLimiter
 
 # How long a server may take to end a stream whose answer is complete.
 _AFTERWARDS_S = 2.0

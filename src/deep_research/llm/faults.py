@@ -3,8 +3,8 @@
 from deep_research.errors import CallFailed, CreditSpent, ModelBusy, ModelError, ModelRefused, NetworkError
 from deep_research.llm.address import display_host, is_local
 from deep_research.llm.vendor import Fault, ModelEndpoint
-from deep_research.net.retry_after import retry_after_s
 from deep_research.request import Spend
+from deep_research.web.net.retry_after import retry_after_s
 
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 

@@ -14,7 +14,7 @@ from deep_research.llm.address import is_local
 from deep_research.llm.port import ModelRequest
 from deep_research.llm.registry import AnswerWay
 from deep_research.llm.vendor import Fault, Framing, JsonMessage, Piece, Vendor
-from deep_research.net.tls import trusted_authorities
+from deep_research.web.net.tls import trusted_authorities
 
 # All that a server may send in answer to one call. A token takes some 400 bytes where each comes as an event of its
 # own, so that this is enough for 160,000. Never held as a whole.

@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from deep_research.llm.port import ModelReply
-from deep_research.messages.words import Words
 from deep_research.pipeline.gap import Gap, in_plain_words
 from deep_research.pipeline.journal import model_calls
 from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.pipeline.records import RunRecords
 from deep_research.report.paragraph import Paragraph, is_quoted
 from deep_research.request import BUDGET_KINDS, Budget
+from deep_research.text.messages.words import Words
 
 # Of what failed of one kind, so much is listed one by one; `retrieval.json` has the rest.
 _MAX_LINES = {"search": ("query", 2), "page": ("address", 6), "section": ("section", 6)}

@@ -7,20 +7,20 @@ from random import random
 from typing import TYPE_CHECKING, Protocol
 from uuid import uuid4
 
-from deep_research.corpus.port import Corpus
-from deep_research.fetch.port import Fetcher
+from deep_research.charts.sandbox.port import Execution, Sandbox
+from deep_research.documents.corpus.port import Corpus
 from deep_research.llm.port import ChatModel
 from deep_research.pipeline.clock import Clock, SystemClock
 from deep_research.pipeline.watching import Observer
 from deep_research.reasoning.port import Reasoner
 from deep_research.report.figure import ChartType, DataRow
-from deep_research.sandbox.port import Execution, Sandbox
-from deep_research.search.port import SearchEngine
-from deep_research.search.registry import EngineSpec
-from deep_research.store.store import OpenStore
+from deep_research.storage.store.store import OpenStore
+from deep_research.web.fetch.port import Fetcher
+from deep_research.web.search.port import SearchEngine
+from deep_research.web.search.registry import EngineSpec
 
 if TYPE_CHECKING:
-    from deep_research.cache.cache import Cache
+    from deep_research.web.cache.cache import Cache
 
 _SMALL_FOLDER = 30
 

@@ -6,7 +6,6 @@ from typing import Literal, NamedTuple
 
 from deep_research.errors import InputError
 from deep_research.llm.port import ChatModel, ModelRequest, ModelRole
-from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.plan_text import MAX_SECTIONS, plan_from_text
 from deep_research.pipeline.stages.plan import as_allocated, queries_by_round
@@ -14,6 +13,7 @@ from deep_research.reasoning.rules.question.signals import is_complex
 from deep_research.reasoning.values import Brief, Plan
 from deep_research.request import ResearchRequest
 from deep_research.text.folding import to_simplified
+from deep_research.text.messages.words import Words, words_in
 from deep_research.value import Json, JsonObject, Value, canonical_json
 
 Unit = Literal["run", "section", "round", "query", "page"]

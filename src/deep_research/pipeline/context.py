@@ -9,6 +9,7 @@ from functools import cached_property
 from operator import methodcaller
 from typing import TypeVar, cast
 
+from deep_research.charts.sandbox.port import Execution
 from deep_research.errors import (
     BudgetExceeded,
     CallFailed,
@@ -19,7 +20,6 @@ from deep_research.errors import (
     UnusableAnswer,
 )
 from deep_research.events import LiveText
-from deep_research.fetch.port import Fetched
 from deep_research.llm.port import Delta, OnDelta
 from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.budget import Phase
@@ -34,13 +34,13 @@ from deep_research.pipeline.scope import Scope, fetch_scope
 from deep_research.pipeline.streaming import Emitter, StreamingManager
 from deep_research.reasoning.model.planning import finished_titles
 from deep_research.reasoning.port import Reasoner
+from deep_research.report.sources.address import canonical_address
+from deep_research.report.sources.hit import Hit, SearchQuery
 from deep_research.request import BudgetKind, ResearchRequest, Spend
-from deep_research.sandbox.port import Execution
-from deep_research.search.port import SearchEngine
-from deep_research.sources.address import canonical_address
-from deep_research.sources.hit import Hit, SearchQuery
-from deep_research.store.port import Answers, RunRow
+from deep_research.storage.store.port import Answers, RunRow
 from deep_research.value import Json, canonical_json, digest, json_of
+from deep_research.web.fetch.port import Fetched
+from deep_research.web.search.port import SearchEngine
 
 Asked = TypeVar("Asked")
 Result = TypeVar("Result")

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from deep_research.errors import AnswerNeeded, RunHeld, RunParked, UsageError, WrongState
-from deep_research.messages.language import report_language
-from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.clock import Clock
 from deep_research.pipeline.streaming import StreamingManager
-from deep_research.store.lease import current_owner
-from deep_research.store.port import Answers, NewEvent, RunRow
-from deep_research.store.store import Store
+from deep_research.storage.store.lease import current_owner
+from deep_research.storage.store.port import Answers, NewEvent, RunRow
+from deep_research.storage.store.store import Store
+from deep_research.text.messages.language import report_language
+from deep_research.text.messages.words import Words, words_in
 from deep_research.value import Json, JsonObject
 
 

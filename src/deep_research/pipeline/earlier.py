@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from pydantic import Field
 
 from deep_research.errors import UsageError
-from deep_research.messages.language import report_language
-from deep_research.messages.words import Words
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.state import DeepResearchState, TaskState
 from deep_research.reasoning.rules.question.material import topic_of
@@ -15,9 +13,11 @@ from deep_research.report.citation import Source
 from deep_research.report.edition import Edition
 from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.paragraph import Paragraph, note
+from deep_research.report.sources.hit import Hit
 from deep_research.request import Language, ResearchRequest
-from deep_research.sources.hit import Hit
-from deep_research.store.port import RunRow
+from deep_research.storage.store.port import RunRow
+from deep_research.text.messages.language import report_language
+from deep_research.text.messages.words import Words
 from deep_research.text.script import tells_script
 from deep_research.text.shortening import shortened
 from deep_research.value import Value, json_of

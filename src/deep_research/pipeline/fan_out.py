@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from deep_research.errors import CannotWrite, DeepResearchError
-from deep_research.masking import masked
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.gap import GapKind
+from deep_research.text.masking import masked
 
 Item = TypeVar("Item")
 One = TypeVar("One")

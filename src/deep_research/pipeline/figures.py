@@ -7,21 +7,21 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from deep_research.charts.style import in_dark
+from deep_research.documents.readers import read
+from deep_research.documents.readers.pictures import whole_address
 from deep_research.errors import SourceError
-from deep_research.evidence.passage import Evidence
-from deep_research.in_thread import in_thread
-from deep_research.messages.words import Words
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.journalled import Snapshot
 from deep_research.pipeline.records import RunRecords
-from deep_research.readers import read
-from deep_research.readers.pictures import whole_address
 from deep_research.reasoning.rules.quoting.units import count_prompt_injections
 from deep_research.report.citation import Citations
 from deep_research.report.edition import Edition
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.figure import Caption, Figure, Image
 from deep_research.report.layout import ReportLayout
 from deep_research.report.paragraph import Paragraph, Sentence, is_quoted, note
+from deep_research.text.in_thread import in_thread
+from deep_research.text.messages.words import Words
 from deep_research.value import JsonObject
 
 _COLUMNS = ("label", "series", "value", "unit", "citation", "source", "place", "passage", "evidence")

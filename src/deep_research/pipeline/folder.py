@@ -13,10 +13,10 @@ from datetime import datetime
 from pathlib import Path
 
 from deep_research.errors import CannotWrite
-from deep_research.in_thread import in_thread
-from deep_research.private_files import make_folder, write_durably
-from deep_research.store.port import Lease, RunRow
-from deep_research.store.store import Store
+from deep_research.storage.private_files import make_folder, write_durably
+from deep_research.storage.store.port import Lease, RunRow
+from deep_research.storage.store.store import Store
+from deep_research.text.in_thread import in_thread
 from deep_research.value import canonical_json, json_of
 
 # Folders of runs and copies of reports carry the names that `folder_of` and `report_copy_of` give.

@@ -3,8 +3,8 @@
 import re
 from typing import Literal
 
-from deep_research.messages.words import Words
 from deep_research.request import BudgetKind
+from deep_research.text.messages.words import Words
 from deep_research.value import Value
 
 # `act`: rules stood in for a model that failed at it; `model`: for one that was gone; `chain`: another model did.

@@ -9,9 +9,9 @@ from typing import Self
 
 from deep_research.errors import DeepResearchError, RunCancelled, RunTaken, StopRun
 from deep_research.pipeline.clock import Stopwatch
-from deep_research.store.lease import current_owner
-from deep_research.store.port import Lease
-from deep_research.store.store import OpenStore
+from deep_research.storage.store.lease import current_owner
+from deep_research.storage.store.port import Lease
+from deep_research.storage.store.store import OpenStore
 
 _log = logging.getLogger(__name__)
 

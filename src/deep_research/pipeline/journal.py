@@ -25,8 +25,8 @@ from deep_research.pipeline.budget import BudgetLedger, Phase
 from deep_research.pipeline.clock import Clock
 from deep_research.pipeline.watching import Observer, Work, watched
 from deep_research.request import Spend
-from deep_research.store.port import JournalRow, Lease
-from deep_research.store.store import Store
+from deep_research.storage.store.port import JournalRow, Lease
+from deep_research.storage.store.store import Store
 from deep_research.value import Json, JsonObject, canonical_json, digest_of, json_of
 
 # Larger answers lie in a blob, so that a row stays quick to read.

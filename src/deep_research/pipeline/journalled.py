@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 
 from pydantic import Field, TypeAdapter
 
-from deep_research.corpus.port import Corpus, Listed, OnProgress, PassageHit, Survey
+from deep_research.documents.corpus.port import Corpus, Listed, OnProgress, PassageHit, Survey
 from deep_research.errors import CreditSpent, ModelBusy, ModelError, ModelRefused, NetworkError, UnusableAnswer
 from deep_research.llm.port import ChatModel, ModelReply, ModelRequest, OnDelta
 from deep_research.pipeline.clock import Clock

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from deep_research.evidence.passage import Evidence
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence
 from deep_research.verify.particulars import figures_of
 

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from deep_research.corpus.search import CorpusSearch
+from deep_research.documents.corpus.search import CorpusSearch
 from deep_research.errors import BudgetExceeded, CallFailed, InputError, ModelRefused, StopRun
 from deep_research.events import SearchTaskDone
-from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.approval import Correction, Proposal, answered_plan, correction_in, propose
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.context import RunContext, StageContext
@@ -39,9 +38,10 @@ from deep_research.pipeline.state import (
 )
 from deep_research.pipeline.watching import Work, watched
 from deep_research.reasoning.values import Brief, Exchange, Plan, Strings
+from deep_research.report.sources.address import canonical_address
+from deep_research.report.sources.hit import Hit, SearchQuery
 from deep_research.request import Depth, ResearchRequest
-from deep_research.sources.address import canonical_address
-from deep_research.sources.hit import Hit, SearchQuery
+from deep_research.text.messages.words import Words, words_in
 from deep_research.value import JsonObject
 
 State = DeepResearchState | SectionState

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
-from deep_research.evidence.passage import Evidence
-from deep_research.in_thread import in_thread
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.state import DeepResearchState, SectionState, Stop
 from deep_research.reasoning.rules.quoting.selection import repeats
 from deep_research.reasoning.values import Findings, SectionWork, Strings, Synthesis
+from deep_research.report.evidence.passage import Evidence
+from deep_research.report.sources.copies import ComparedText, group_copies
 from deep_research.request import Depth
-from deep_research.sources.copies import ComparedText, group_copies
 from deep_research.text.folding import to_simplified
+from deep_research.text.in_thread import in_thread
 
 # A section that is covered so far is not thin, even where its judge would have liked more.
 LOW_COVERAGE = 0.7

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
-from deep_research.evidence.passage import Evidence, Passage, evidence_from
-from deep_research.in_thread import in_thread
-from deep_research.messages.words import words_in
+from deep_research.documents.readers import place_of
 from deep_research.pipeline.records import RunRecords
-from deep_research.readers import place_of
 from deep_research.reasoning.rules.quoting.units import headings_above, units_of
 from deep_research.reasoning.values import Context, Findings
 from deep_research.report.edition import CitedPassage
-from deep_research.sources.document import Document
+from deep_research.report.evidence.passage import Evidence, Passage, evidence_from
+from deep_research.report.sources.document import Document
+from deep_research.text.in_thread import in_thread
+from deep_research.text.messages.words import words_in
 from deep_research.text.tables import find_tables
 
 # In a longer table, rows that were found are a choice and no series.

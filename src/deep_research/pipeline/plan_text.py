@@ -8,10 +8,10 @@ from pydantic import ValidationError
 
 from deep_research.errors import InputError
 from deep_research.events import RunEvent
-from deep_research.messages.words import Words
 from deep_research.reasoning.values import Plan, SectionPlan
-from deep_research.sources.hit import SearchQuery
-from deep_research.store.port import RunRow
+from deep_research.report.sources.hit import SearchQuery
+from deep_research.storage.store.port import RunRow
+from deep_research.text.messages.words import Words
 
 MAX_SECTIONS = 5
 _MAX_CHARS = 100_000

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from deep_research.evidence.passage import Evidence
 from deep_research.pipeline.journal import unpacked
-from deep_research.sources.document import Document
-from deep_research.store.port import JournalRow, Lease
-from deep_research.store.store import Store
+from deep_research.report.evidence.passage import Evidence
+from deep_research.report.sources.document import Document
+from deep_research.storage.store.port import JournalRow, Lease
+from deep_research.storage.store.store import Store
 from deep_research.value import Json, Value, canonical_json, json_of
 
 SomeValue = TypeVar("SomeValue", bound=Value)

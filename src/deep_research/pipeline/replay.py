@@ -7,9 +7,9 @@ from deep_research.errors import UsageError
 from deep_research.pipeline.folder import folder_of
 from deep_research.pipeline.journal import blob_of, unpacked
 from deep_research.pipeline.journalled import Snapshot
-from deep_research.store.lease import current_owner
-from deep_research.store.port import NewEvent, RunRow
-from deep_research.store.store import Store
+from deep_research.storage.store.lease import current_owner
+from deep_research.storage.store.port import NewEvent, RunRow
+from deep_research.storage.store.store import Store
 
 # The files that prove a report, and its figures.
 _PROOFS = (

@@ -7,8 +7,8 @@ from deep_research.errors import UsageError
 from deep_research.export.contents import Contents
 from deep_research.report.edition import Edition
 from deep_research.report.figure import Image
-from deep_research.store.port import RunRow
-from deep_research.store.store import Store
+from deep_research.storage.store.port import RunRow
+from deep_research.storage.store.store import Store
 from deep_research.value import JsonObject, Value, json_of
 
 

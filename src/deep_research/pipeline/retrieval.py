@@ -5,18 +5,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from deep_research.errors import CalledOff, ServiceClosed
-from deep_research.messages.words import Words
 from deep_research.pipeline.gap import in_plain_words
 from deep_research.pipeline.journalled import Snapshot
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.scope import Scope, fetch_scope
+from deep_research.report.sources.address import canonical_address
+from deep_research.report.sources.hit import Delivered
+from deep_research.report.sources.ranking import LOCAL
 from deep_research.request import ResearchRequest
-from deep_research.search.registry import EngineSpec
-from deep_research.sources.address import canonical_address
-from deep_research.sources.hit import Delivered
-from deep_research.sources.ranking import LOCAL
-from deep_research.store.port import JournalRow
+from deep_research.storage.store.port import JournalRow
+from deep_research.text.messages.words import Words
 from deep_research.value import Json, JsonObject
+from deep_research.web.search.registry import EngineSpec
 
 # What is counted of an engine: in `retrieval.json`, and of that in the report.
 _COUNTS = ("asked", "results", "empty", "failed", "read", "cited")

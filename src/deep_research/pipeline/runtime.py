@@ -11,7 +11,8 @@ from typing import Literal, NamedTuple, TypeVar
 from langchain_core.runnables import RunnableConfig
 from pydantic import TypeAdapter
 
-from deep_research.corpus.scan import require_documents
+from deep_research.documents.corpus.scan import require_documents
+from deep_research.documents.readers import warm_up
 from deep_research.errors import (
     CallFailed,
     CannotWrite,
@@ -26,9 +27,6 @@ from deep_research.errors import (
 )
 from deep_research.events import OnEvent, OnLive, RunStatus
 from deep_research.export.contents import Contents
-from deep_research.in_thread import in_thread
-from deep_research.masking import masked
-from deep_research.messages.language import report_language
 from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.budget import BudgetLedger
 from deep_research.pipeline.clock import Clock, Stopwatch
@@ -47,11 +45,13 @@ from deep_research.pipeline.result import Result, contents_of, result_of
 from deep_research.pipeline.state import DeepResearchState
 from deep_research.pipeline.streaming import Emitter, StreamingManager
 from deep_research.pipeline.watching import Work, watched
-from deep_research.readers import warm_up
 from deep_research.request import ResearchRequest
-from deep_research.store.lease import current_owner
-from deep_research.store.port import Lease, RunRow
-from deep_research.store.store import Store
+from deep_research.storage.store.lease import current_owner
+from deep_research.storage.store.port import Lease, RunRow
+from deep_research.storage.store.store import Store
+from deep_research.text.in_thread import in_thread
+from deep_research.text.masking import masked
+from deep_research.text.messages.language import report_language
 from deep_research.value import Json, JsonObject, json_of
 
 _log = logging.getLogger(__name__)

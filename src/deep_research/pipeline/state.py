@@ -11,9 +11,9 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.scope import Scope, section_scope
 from deep_research.reasoning.values import Assessment, Brief, Exchange, Plan, SectionPlan, Strings
+from deep_research.report.sources.hit import Hit, SearchQuery
 from deep_research.request import Language
-from deep_research.sources.hit import Hit, SearchQuery
-from deep_research.store.port import RunRow
+from deep_research.storage.store.port import RunRow
 from deep_research.value import Value
 
 # Why a section is not searched for any further: enough is known, the queries are spent, the rounds are, or the last

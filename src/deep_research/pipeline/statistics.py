@@ -11,8 +11,8 @@ from deep_research.llm.port import ModelReply
 from deep_research.pipeline.journal import DECISIONS, longest_chain_s, model_calls, spent_so_far
 from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.request import Spend
-from deep_research.store.port import JournalRow, RunRow
-from deep_research.store.store import Store
+from deep_research.storage.store.port import JournalRow, RunRow
+from deep_research.storage.store.store import Store
 from deep_research.value import Json, JsonObject
 
 

@@ -11,8 +11,8 @@ from typing import cast
 
 from deep_research.events import EventData, EventKind, LiveText, OnEvent, OnLive, RunEvent, RunStatus
 from deep_research.pipeline.clock import Clock
-from deep_research.store.port import Lease, NewEvent
-from deep_research.store.store import Store
+from deep_research.storage.store.port import Lease, NewEvent
+from deep_research.storage.store.store import Store
 from deep_research.value import JsonObject
 
 _log = logging.getLogger(__name__)

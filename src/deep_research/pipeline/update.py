@@ -6,8 +6,6 @@ from pydantic import TypeAdapter
 
 from deep_research.errors import CallFailed, SourceGone
 from deep_research.export.changes import changes_as_markdown, summary_of
-from deep_research.in_thread import in_thread
-from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import fan_out
 from deep_research.pipeline.journalled import journalled_lookup
@@ -15,8 +13,10 @@ from deep_research.pipeline.result import edition_of
 from deep_research.pipeline.stages.fetch import from_page
 from deep_research.report.citation import Source
 from deep_research.report.edition import Edition
+from deep_research.report.sources.hit import Hit
 from deep_research.request import EarlierRun
-from deep_research.sources.hit import Hit
+from deep_research.text.in_thread import in_thread
+from deep_research.text.messages.words import words_in
 from deep_research.value import Value
 from deep_research.verify.changes import NewText, compare_with_sources
 

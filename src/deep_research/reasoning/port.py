@@ -27,7 +27,7 @@ from deep_research.reasoning.values import (
     SentenceEdit,
     Support,
 )
-from deep_research.sources.hit import SearchQuery
+from deep_research.report.sources.hit import SearchQuery
 
 
 class Reasoner(Protocol):

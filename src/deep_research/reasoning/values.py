@@ -4,12 +4,12 @@ from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
-from deep_research.evidence.passage import Evidence
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.figure import ChartType, DataRow
 from deep_research.report.paragraph import Paragraph, Sentence, VerdictKind
+from deep_research.report.sources.document import Document
+from deep_research.report.sources.hit import SearchQuery
 from deep_research.request import ClarifyMode, IntakeRules, Language, ReportLength
-from deep_research.sources.document import Document
-from deep_research.sources.hit import SearchQuery
 from deep_research.value import Json, Value
 
 Strings: TypeAlias = tuple[str, ...]

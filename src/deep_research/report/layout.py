@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Literal, NamedTuple, TypeAlias
 
-from deep_research.messages.words import Words
 from deep_research.report.citation import Citations, Source
 from deep_research.report.escaping import one_line
 from deep_research.report.figure import Caption, Image
 from deep_research.report.paragraph import TABLE_ROWS, Backing, Paragraph, Sentence, is_quoted
+from deep_research.text.messages.words import Words
 from deep_research.text.tables import is_label
 from deep_research.value import Value
 

@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 from urllib.parse import quote
 
-from deep_research.messages.words import Words
 from deep_research.report.citation import Citations, Source
 from deep_research.report.escaping import escape, escape_address, escape_cell, escape_heading, escape_line
 from deep_research.report.layout import (
@@ -26,6 +25,7 @@ from deep_research.report.layout import (
     reference,
 )
 from deep_research.report.paragraph import Paragraph
+from deep_research.text.messages.words import Words
 
 _CHAPTER = re.compile(r"^## ", re.MULTILINE)
 _MARKER = re.compile(r"\[(\d{1,3})\]")

@@ -29,9 +29,9 @@ from deep_research.server.origin import (
 from deep_research.server.page.language import words_for
 from deep_research.server.problems import error_response, problem_response
 from deep_research.server.route_policy import logged_action, needed_scope
-from deep_research.service.accounts import Accounts
-from deep_research.service.action_log import ActionLog
-from deep_research.service.identity import LOCAL, Identity
+from deep_research.service.accounts.accounts import Accounts
+from deep_research.service.accounts.action_log import ActionLog
+from deep_research.service.accounts.identity import LOCAL, Identity
 from deep_research.service.service import ResearchService
 from deep_research.settings import Settings
 from deep_research.value import digest_of

@@ -7,7 +7,6 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
-from deep_research.server import mcp
 from deep_research.server.access import AccessMiddleware
 from deep_research.server.api import (
     documents,
@@ -23,6 +22,7 @@ from deep_research.server.api import (
 from deep_research.server.api import settings as settings_api
 from deep_research.server.api.openapi import describe
 from deep_research.server.body_limit import BodyLimitMiddleware
+from deep_research.server.mcp import http as mcp
 from deep_research.server.metrics import Metrics, MetricsMiddleware
 from deep_research.server.openai import chat, responses
 from deep_research.server.openai.conversation import Conversations
@@ -30,7 +30,7 @@ from deep_research.server.page import routes as page
 from deep_research.server.page import static_files
 from deep_research.server.page.report import draw_report
 from deep_research.server.problems import add_problem_details
-from deep_research.service.recent import RecentRuns
+from deep_research.service.runs.recent import RecentRuns
 from deep_research.service.service import ResearchService
 from deep_research.settings import Settings
 

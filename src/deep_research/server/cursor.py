@@ -5,7 +5,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import UTC, datetime
 
 from deep_research.errors import InputError
-from deep_research.store.port import RunRow
+from deep_research.storage.store.port import RunRow
 
 
 def cursor_after(row: RunRow) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, cast
 from fastapi import Depends, Request
 
 from deep_research.server.origin import ClientConnection
-from deep_research.service.identity import Identity
+from deep_research.service.accounts.identity import Identity
 from deep_research.service.report_text import Links
 from deep_research.service.service import ResearchService
 

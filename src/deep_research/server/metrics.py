@@ -6,8 +6,8 @@ from prometheus_client import Counter, Gauge, Histogram, generate_latest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deep_research.events import RUN_STATUSES
-from deep_research.service.run_metrics import RunMetrics
-from deep_research.service.run_queue import read_figures
+from deep_research.service.runs.run_metrics import RunMetrics
+from deep_research.service.runs.run_queue import read_figures
 from deep_research.service.service import ResearchService
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

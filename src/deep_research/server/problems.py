@@ -29,10 +29,10 @@ from deep_research.errors import (
     UsageError,
     WrongState,
 )
-from deep_research.messages.words import Words
 from deep_research.server.page.errors import error_page, wants_page
 from deep_research.server.page.language import words_for
 from deep_research.service.public_text import public_message, sendable
+from deep_research.text.messages.words import Words
 
 MEDIA_TYPE = "application/problem+json"
 # What is below it is answered in OpenAI's shape.

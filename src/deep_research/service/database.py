@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from deep_research.database.port import Column, Database, Session
-from deep_research.database.sqlite import SqliteFile, connect
 from deep_research.settings import Settings
+from deep_research.storage.database.port import Column, Database, Session
+from deep_research.storage.database.sqlite import SqliteFile, connect
 from deep_research.wiring import open_database
 
 T = TypeVar("T")

@@ -3,18 +3,18 @@
 from contextlib import closing
 from typing import NamedTuple
 
-from deep_research.database.sqlite import connect_read_only, schema_number
 from deep_research.errors import StoreCorrupt
 from deep_research.service.database import open_server_database
-from deep_research.service.queues import open_queue
+from deep_research.service.runs.queues import open_queue
 from deep_research.settings import Settings
-from deep_research.store.port import StoreSize
+from deep_research.storage.database.sqlite import connect_read_only, schema_number
+from deep_research.storage.store.port import StoreSize
 from deep_research.wiring import open_database, open_store
 from deep_research.wiring.stores import store_database
 
-_STORE, _SERVICE = "deep_research.store", "deep_research.service"
+_STORE, _SERVICE = "deep_research.storage.store", "deep_research.service"
 # What only a database that hosts share has.
-_SHARED = ("deep_research.corpus", "deep_research.shared_limits", "deep_research.cache")
+_SHARED = ("deep_research.documents.corpus", "deep_research.web.shared_limits", "deep_research.web.cache")
 
 
 class DatabaseState(NamedTuple):

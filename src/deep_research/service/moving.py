@@ -13,20 +13,20 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from deep_research.corpus.address import address_of
-from deep_research.corpus.stored import StoredFiles
-from deep_research.database.checksums import CHECKSUM, register_checksum
-from deep_research.database.sqlite import SqliteFile, connect_read_only
+from deep_research.documents.corpus.address import address_of
+from deep_research.documents.corpus.stored import StoredFiles
 from deep_research.errors import RunHeld, StoreCorrupt, UsageError
 from deep_research.request import COLLECTION
 from deep_research.settings import Settings
-from deep_research.store.lease import Owner, current_owner, holds_lease
-from deep_research.store.rows import require_sound
+from deep_research.storage.database.checksums import CHECKSUM, register_checksum
+from deep_research.storage.database.sqlite import SqliteFile, connect_read_only
+from deep_research.storage.store.lease import Owner, current_owner, holds_lease
+from deep_research.storage.store.rows import require_sound
 from deep_research.value import JsonObject, canonical_json, json_of
 from deep_research.wiring import open_database
 
 if TYPE_CHECKING:
-    from deep_research.database.postgres import PostgresConnection
+    from deep_research.storage.database.postgres import PostgresConnection
 
 _COLLECTION_ID = re.compile("[0-9a-f]{32}")
 # Failed tries to sign in count for minutes only.
@@ -48,7 +48,10 @@ WHERE table_schema = current_schema() AND is_identity = 'YES' AND table_name <> 
 async def copy_home(settings: Settings, home: Path) -> dict[str, int]:
     """Copy all rows and uploaded files of a home to the PostgreSQL of the settings; return how many of each table."""
     counts: dict[str, int] = {}
-    for file, package in ((home / "store.db", "deep_research.store"), (home / "server.db", "deep_research.service")):
+    for file, package in (
+        (home / "store.db", "deep_research.storage.store"),
+        (home / "server.db", "deep_research.service"),
+    ):
         if not file.exists():
             continue
         with closing(SqliteFile(file, package=package)) as older:
@@ -57,7 +60,7 @@ async def copy_home(settings: Settings, home: Path) -> dict[str, int]:
         with closing(connect_read_only(file)) as source:
             register_checksum(source)
             source.execute("BEGIN")
-            if package == "deep_research.store":
+            if package == "deep_research.storage.store":
                 _require_at_rest(source)
             with closing(open_database(settings, package)) as target:
                 counts |= target.change(partial(_copy_tables, source))
@@ -83,7 +86,7 @@ def _copy_uploads(source: sqlite3.Connection, settings: Settings, uploads: Path)
         if sha256(raw).hexdigest() != row["digest"]:
             raise StoreCorrupt(f"The uploaded file {path} is missing or was changed: put it back, and copy again.")
         collection = StoredFiles(
-            Path(f"{COLLECTION}{row['collection']}"), lambda: open_database(settings, "deep_research.corpus")
+            Path(f"{COLLECTION}{row['collection']}"), lambda: open_database(settings, "deep_research.documents.corpus")
         )
         collection.put(address_of(row["name"]), raw, path.stat().st_mtime_ns)
     return len(files)

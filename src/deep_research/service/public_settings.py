@@ -6,11 +6,11 @@ from typing import get_args
 
 from deep_research.errors import DeepResearchError
 from deep_research.export.formats import FORMATS, missing_extra
-from deep_research.messages.language import LANGUAGES
 from deep_research.request import Budget, ClarifyMode, DepthName, Language, ReportLength, SearchKind
-from deep_research.service.new_run import MAX_QUESTION_CHARS
 from deep_research.service.public_text import public_message
+from deep_research.service.runs.new_run import MAX_QUESTION_CHARS
 from deep_research.settings import Settings
+from deep_research.text.messages.language import LANGUAGES
 from deep_research.value import Value
 from deep_research.wiring.models import chosen_models
 from deep_research.wiring.search import chosen_engines

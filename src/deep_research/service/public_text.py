@@ -2,7 +2,7 @@
 
 import re
 
-from deep_research.masking import masked
+from deep_research.text.masking import masked
 
 # An address of the web, which may be told; a path of this system or of Windows, of which the name at its end is kept.
 _WEB_OR_PATH = re.compile(

@@ -5,13 +5,13 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from deep_research.errors import UsageError
-from deep_research.messages.words import words_in
 from deep_research.pipeline.control import words_of
 from deep_research.report.citation import Source
 from deep_research.report.edition import Edition
-from deep_research.service.identity import Identity
+from deep_research.service.accounts.identity import Identity
 from deep_research.service.service import ResearchService
-from deep_research.store.port import RunRow
+from deep_research.storage.store.port import RunRow
+from deep_research.text.messages.words import words_in
 
 # Brackets in anybody's words are escaped: what is not is ours.
 _FILE = re.compile(r"(?<!\\)\]\((figures/[^)]+)\)")

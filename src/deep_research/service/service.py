@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
-from deep_research import runs
 from deep_research.errors import DeepResearchError, NotFound, UnknownRun, UsageError, WrongState
 from deep_research.events import RunStatus
 from deep_research.export.contents import Contents
@@ -20,27 +19,28 @@ from deep_research.pipeline.result import Result, contents_of, result_of
 from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.request import ResearchRequest
 from deep_research.runner import processor_from, settings_of, update_request
-from deep_research.service.accounts import Accounts
-from deep_research.service.action_log import ActionLog
+from deep_research.service.accounts.accounts import Accounts
+from deep_research.service.accounts.action_log import ActionLog
+from deep_research.service.accounts.identity import Identity
+from deep_research.service.accounts.limits import UsageLimits
 from deep_research.service.database import open_server_database
-from deep_research.service.documents import Documents
-from deep_research.service.estimate import Estimate, estimate_of
-from deep_research.service.feed import Item, open_feed, set_within
-from deep_research.service.idempotency import reserved_run
-from deep_research.service.identity import Identity
-from deep_research.service.limits import UsageLimits
-from deep_research.service.new_run import NewRun, request_for
-from deep_research.service.notifications import Notifier
-from deep_research.service.plans import PlanEdit, PlanView, edited_plan, plan_view, require_approval
-from deep_research.service.progress import RunProgress, read_progress
-from deep_research.service.queues import open_queue
-from deep_research.service.recent import RecentRuns
-from deep_research.service.scheduler import Scheduler
-from deep_research.service.schedules import Schedules
-from deep_research.service.worker import Worker
+from deep_research.service.documents.documents import Documents
+from deep_research.service.runs import runs
+from deep_research.service.runs.estimate import Estimate, estimate_of
+from deep_research.service.runs.feed import Item, open_feed, set_within
+from deep_research.service.runs.idempotency import reserved_run
+from deep_research.service.runs.new_run import NewRun, request_for
+from deep_research.service.runs.plans import PlanEdit, PlanView, edited_plan, plan_view, require_approval
+from deep_research.service.runs.progress import RunProgress, read_progress
+from deep_research.service.runs.queues import open_queue
+from deep_research.service.runs.recent import RecentRuns
+from deep_research.service.runs.worker import Worker
+from deep_research.service.schedules.notifications import Notifier
+from deep_research.service.schedules.scheduler import Scheduler
+from deep_research.service.schedules.schedules import Schedules
 from deep_research.settings import Settings
-from deep_research.store.port import RunChoice, RunRow
-from deep_research.store.store import Store
+from deep_research.storage.store.port import RunChoice, RunRow
+from deep_research.storage.store.store import Store
 from deep_research.value import Json, json_of
 from deep_research.verify.changes import Changes
 from deep_research.wiring import open_store

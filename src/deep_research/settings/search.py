@@ -4,11 +4,11 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from deep_research.net.contact import PROJECT_ADDRESS
 from deep_research.request import SearchKind
-from deep_research.search.mcp_servers import McpServer
-from deep_research.search.registry import ENGINES
 from deep_research.settings.types import Amount, Contact, Duration, Hosts, Key, Names
+from deep_research.web.net.contact import PROJECT_ADDRESS
+from deep_research.web.search.mcp_servers import McpServer
+from deep_research.web.search.registry import ENGINES
 
 SearchMode = Literal["engines", "model"]
 
@@ -34,7 +34,7 @@ def _model(engine: str) -> str:
 
 
 class SearchSettings(BaseModel, use_attribute_docstrings=True):
-    """The part of the settings that `search/`, `fetch/`, `net/` and `cache/` are built from."""
+    """The part of the settings that `web/` is built from."""
 
     strategy: SearchKind = Field(
         default="general",

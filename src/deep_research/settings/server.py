@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from deep_research.readers.port import MAX_FILE_BYTES
+from deep_research.documents.readers.port import MAX_FILE_BYTES
 from deep_research.settings.types import Hosts, Key, MailAddress, Names
 
 

@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import NoDecode
 
-from deep_research.masking import masked
 from deep_research.request import is_collection
+from deep_research.text.masking import masked
 
 # It stands in brackets in a header of every request.
 _CONTACT = re.compile(r"https?://[^\s()<>]+\.[^\s()<>]+|[^\s()<>@:/]+@[^\s()<>@:/]+\.[^\s()<>@:/]+", re.ASCII)
@@ -37,7 +37,7 @@ def _listed(value: object) -> object:
 
 def _hosts(entries: tuple[str, ...]) -> tuple[str, ...]:
     """Return hosts in the spelling in which they are compared, or say which entry can never match, and why."""
-    from deep_research.net.guard import allowed_host
+    from deep_research.web.net.guard import allowed_host
 
     hosts = []
     for entry in entries:

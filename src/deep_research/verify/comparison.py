@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from typing import NamedTuple
 
-from deep_research.messages.words import Words, words_in
 from deep_research.report.markdown import render, render_alone, render_source
+from deep_research.text.messages.words import Words, words_in
 from deep_research.verify.shipped import Listing, ShippedReport, letters_of, lines_of, markers
 
 # A sentence with its markers, or what has none.

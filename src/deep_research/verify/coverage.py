@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from deep_research.evidence.passage import Evidence
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence
 from deep_research.text.analyzer import analyze, content_terms
 from deep_research.text.folding import to_simplified

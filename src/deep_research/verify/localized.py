@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from deep_research.messages.language import LANGUAGES, UNKNOWN, locale_of
+from deep_research.text.messages.language import LANGUAGES, UNKNOWN, locale_of
 
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?![\d.,])|\d+(?:[.,'’\u00a0\u202f]\d+)*")
 _GROUPED = re.compile(r"\d{1,3}(?:\D\d{3})+")

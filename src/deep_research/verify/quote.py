@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
 
-from deep_research.evidence.passage import Evidence
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence, Verdict
 from deep_research.text.analyzer import CJK, CJK_CHARACTER
 from deep_research.text.folding import fold_typography, to_simplified

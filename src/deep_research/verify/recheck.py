@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from deep_research.evidence.passage import Passage
+from deep_research.report.evidence.passage import Passage
 from deep_research.value import Value
 from deep_research.verify.calculation import objection_to
 from deep_research.verify.offsets import GetText, check_offsets

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from deep_research.messages.words import Words, words_in
 from deep_research.report.escaping import one_line
 from deep_research.report.paragraph import REFUSED, Refusal
 from deep_research.request import Language
+from deep_research.text.messages.words import Words, words_in
 from deep_research.verify.comparison import Differences, compare
 from deep_research.verify.references import missing_figure
 from deep_research.verify.shipped import (

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from deep_research.evidence.passage import Evidence
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence, Verdict, row
 from deep_research.text.tables import find_tables
 from deep_research.verify.quote import words_of

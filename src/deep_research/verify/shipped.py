@@ -13,17 +13,17 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from deep_research.evidence.passage import Evidence
-from deep_research.messages.language import LANGUAGES
-from deep_research.messages.words import words_in
 from deep_research.report.citation import Source
 from deep_research.report.edition import Edition
 from deep_research.report.escaping import unescape, without_escaped
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.figure import Caption, ChartType, Figure
 from deep_research.report.paragraph import ListMark, Paragraph, ParagraphKind, Sentence, Verdict
 from deep_research.request import Language
 from deep_research.text.markdown import Block as MarkdownBlock
 from deep_research.text.markdown import blocks_of
+from deep_research.text.messages.language import LANGUAGES
+from deep_research.text.messages.words import words_in
 from deep_research.text.tables import find_tables
 from deep_research.value import json_of
 

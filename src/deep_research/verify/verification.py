@@ -5,10 +5,10 @@ from typing import get_args
 
 from pydantic import Field
 
-from deep_research.messages.words import Words, words_in
 from deep_research.report.escaping import escape, escape_cell, escape_line, unescape
 from deep_research.report.paragraph import SOUND, Refusal, VerdictKind
 from deep_research.request import Language
+from deep_research.text.messages.words import Words, words_in
 from deep_research.value import Value
 
 _SHOWN_CHARS, _SHOWN_CHINESE = 120, 60

@@ -6,7 +6,7 @@ It only ever refuses; a sentence that passes here is as undecided as before.
 from collections.abc import Sequence
 from functools import lru_cache
 
-from deep_research.evidence.passage import Evidence
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence, Verdict
 from deep_research.text.number_words import spelled_numbers
 from deep_research.text.quantities import digits_in

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 def build(settings: Settings) -> "Adapters":
     """Return the parts of a run; without a model rules judge."""
     from deep_research.charts import drawing
-    from deep_research.corpus.search import CorpusSearch
-    from deep_research.fetch.routes import RoutedFetcher
+    from deep_research.documents.corpus.search import CorpusSearch
     from deep_research.pipeline.adapters import Adapters
     from deep_research.pipeline.journalled import JournalledCorpus
     from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
+    from deep_research.web.fetch.routes import RoutedFetcher
     from deep_research.wiring.documents import documents_from
     from deep_research.wiring.sandbox import sandbox_from
     from deep_research.wiring.search import open_web

@@ -4,14 +4,14 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from deep_research.corpus.folder import FolderCorpus
-from deep_research.corpus.index import IndexLocation
-from deep_research.corpus.joined import SHARED, JoinedCorpus
-from deep_research.corpus.port import Corpus
-from deep_research.corpus.stored import Files, files_in
-from deep_research.fetch.port import Fetched
-from deep_research.readers.registry import FORMATS
+from deep_research.documents.corpus.folder import FolderCorpus
+from deep_research.documents.corpus.index import IndexLocation
+from deep_research.documents.corpus.joined import SHARED, JoinedCorpus
+from deep_research.documents.corpus.port import Corpus
+from deep_research.documents.corpus.stored import Files, files_in
+from deep_research.documents.readers.registry import FORMATS
 from deep_research.settings import Settings
+from deep_research.web.fetch.port import Fetched
 from deep_research.wiring.stores import open_database
 
 
@@ -61,7 +61,7 @@ def index_location(settings: Settings) -> IndexLocation:
     """Return where documents are indexed: in the PostgreSQL that is named, else in a file."""
     if settings.database_url is None:
         return settings.index_path
-    return lambda: open_database(settings, "deep_research.corpus")
+    return lambda: open_database(settings, "deep_research.documents.corpus")
 
 
 def corpus_of(folder: Path, settings: Settings) -> FolderCorpus:

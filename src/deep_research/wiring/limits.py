@@ -6,7 +6,7 @@ from deep_research.settings import Settings
 from deep_research.wiring.stores import open_database
 
 if TYPE_CHECKING:
-    from deep_research.shared_limits.postgres import SharedLimiter
+    from deep_research.web.shared_limits.postgres import SharedLimiter
 
 # By the address of the database: all runs of a process hold their slots together.
 _known: "dict[str, SharedLimiter]" = {}
@@ -16,7 +16,7 @@ def shared_limiter(settings: Settings) -> "SharedLimiter | None":
     """Return the limits that hold for all processes with the same PostgreSQL; None where none is named."""
     if settings.database_url is None:
         return None
-    from deep_research.shared_limits.postgres import SharedLimiter
+    from deep_research.web.shared_limits.postgres import SharedLimiter
 
     url = settings.database_url.get_secret_value()
     if url not in _known:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from deep_research.llm.registry import ModelName, Provider
     from deep_research.reasoning.port import Reasoner
     from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
-    from deep_research.search.registry import EngineSpec
-    from deep_research.store.port import JournalRow, RunRow
+    from deep_research.storage.store.port import JournalRow, RunRow
+    from deep_research.web.search.registry import EngineSpec
 
 NO_MODELS = ("none",)
 

@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deep_research.errors import ConfigurationError
-from deep_research.messages.words import Words, words_in
-from deep_research.search.registry import ENGINES, EngineSpec
 from deep_research.settings import Settings, variable_of
+from deep_research.text.messages.words import Words, words_in
 from deep_research.value import digest
+from deep_research.web.search.registry import ENGINES, EngineSpec
 from deep_research.wiring.limits import shared_limiter
 from deep_research.wiring.stores import open_database
 
 if TYPE_CHECKING:
-    from deep_research.cache.cache import Cache
-    from deep_research.fetch.port import Fetcher
-    from deep_research.search.engine import PagedSearch
-    from deep_research.search.port import SearchEngine
+    from deep_research.web.cache.cache import Cache
+    from deep_research.web.fetch.port import Fetcher
+    from deep_research.web.search.engine import PagedSearch
+    from deep_research.web.search.port import SearchEngine
 
 NO_ENGINES = ("none",)
 # Asking a source again is better than to wait longer for a database that is away.
@@ -113,10 +113,10 @@ def model_of(spec: EngineSpec, settings: Settings) -> str:
 
 def open_engine(spec: EngineSpec, settings: Settings) -> "PagedSearch":
     """Return one source as it answers by itself, without cache."""
-    from deep_research.net.contact import mail_of
-    from deep_research.search.engine import connect
-    from deep_research.search.mcp_servers import connect_server
-    from deep_research.search.throttle import throttle_of
+    from deep_research.web.net.contact import mail_of
+    from deep_research.web.search.engine import connect
+    from deep_research.web.search.mcp_servers import connect_server
+    from deep_research.web.search.throttle import throttle_of
 
     address, key, timeout_s = address_of(spec, settings), key_of(spec, settings), settings.search_timeout_s
     contact = settings.contact
@@ -135,12 +135,12 @@ def open_web(settings: Settings) -> Web:
     cache = open_cache(settings) if settings.cache else None
     if not specs:
         return Web((), {}, None, cache, cache.close if cache else None)
-    from deep_research.cache.pages import CachedFetcher
-    from deep_research.cache.searches import CachedEngine
-    from deep_research.fetch.chromium import ChromiumRenderer, find_chromium
-    from deep_research.fetch.web import WebFetcher
-    from deep_research.net.client import GuardedClient
-    from deep_research.net.guard import Guard
+    from deep_research.web.cache.pages import CachedFetcher
+    from deep_research.web.cache.searches import CachedEngine
+    from deep_research.web.fetch.chromium import ChromiumRenderer, find_chromium
+    from deep_research.web.fetch.web import WebFetcher
+    from deep_research.web.net.client import GuardedClient
+    from deep_research.web.net.guard import Guard
 
     client = GuardedClient(Guard(allowed=settings.allowed_hosts), contact=settings.contact)
     chromium = find_chromium() if settings.render_pages else None
@@ -181,11 +181,11 @@ def _identity(spec: EngineSpec, settings: Settings) -> str:
 
 def open_cache(settings: Settings) -> "Cache":
     """Return what is kept between runs: in the PostgreSQL that is named, for all hosts, else in a file."""
-    from deep_research.cache.cache import Cache, CacheFile
+    from deep_research.web.cache.cache import Cache, CacheFile
 
     database = (
         CacheFile(settings.cache_path)
         if settings.database_url is None
-        else open_database(settings, "deep_research.cache", patience_s=_CACHE_PATIENCE_S)
+        else open_database(settings, "deep_research.web.cache", patience_s=_CACHE_PATIENCE_S)
     )
     return Cache(database, max_bytes=int(settings.cache_mb * 1_000_000))

@@ -14,9 +14,9 @@ import pytest
 
 from deep_research.charts import drawing, style
 from deep_research.charts.drawing import Drawer, missing
+from deep_research.charts.sandbox.port import Execution
 from deep_research.errors import SourceError
 from deep_research.report.figure import DataRow
-from deep_research.sandbox.port import Execution
 from tests.support.charts import draw
 from tests.support.longer import first_of
 from tests.support.programs import FONTS, needs

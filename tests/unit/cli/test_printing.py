@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 import pytest
 from rich.console import Console
 
-from deep_research.cli import progress
 from deep_research.cli.printing import json_line, set_up_logs, show, show_json, tell, tell_over
-from deep_research.cli.progress import Board
+from deep_research.cli.runs import progress
+from deep_research.cli.runs.progress import Board
 from deep_research.events import EventKind, RunEvent
-from deep_research.messages.words import words_in
+from deep_research.text.messages.words import words_in
 from deep_research.value import JsonObject
 
 HOSTILE = "费用\x1b[2J\x1b]0;owned\x07 rose\x9b31m\u202egnp\x08.exe"

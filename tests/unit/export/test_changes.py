@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 import pytest
 
 from deep_research.export.changes import changes_as_html, changes_as_markdown
-from deep_research.messages.words import words_in
 from deep_research.request import Language
+from deep_research.text.messages.words import words_in
 from deep_research.verify.changes import Changes, Claim, Edit, FigureChange, SourceChange, Version
 
 HOSTILE = "<script>alert(1)</script> **bold** [link](http://evil.test) | <img src=x onerror=alert(1)> \u202eabc"

@@ -12,10 +12,10 @@ from docx.oxml.ns import qn
 from deep_research.export.contents import Contents
 from deep_research.export.docx import to_docx
 from deep_research.export.printed import shares_of
-from deep_research.messages.words import words_in
 from deep_research.report.citation import Source
 from deep_research.report.layout import Span, Table
 from deep_research.request import Language
+from deep_research.text.messages.words import words_in
 from tests.support.editions import CREATED, TEXTS, contents, png
 
 MARKUP = r"<w:p/> &amp; {MERGEFIELD x} # *b* $x$ \n </w:t>"

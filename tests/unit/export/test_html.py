@@ -14,13 +14,13 @@ from markupsafe import Markup
 from deep_research.export.formats import exported, format_of
 from deep_research.export.html import to_html
 from deep_research.export.markup import element, joined
-from deep_research.messages.words import words_in
 from deep_research.report.citation import Citations
 from deep_research.report.edition import CitedPassage, Edition
 from deep_research.report.layout import Chapter, Items, Label, Picture, Prose, ReportLayout, Table, laid_out
 from deep_research.report.markdown import opening_of, render
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict, note, row
 from deep_research.request import Language
+from deep_research.text.messages.words import words_in
 from deep_research.verify.report import Verifier
 from deep_research.verify.verification import counted_verdicts
 from tests.support.every_kind import contents, edition

@@ -10,9 +10,9 @@ import pytest
 from deep_research.errors import UsageError
 from deep_research.export.contents import Contents
 from deep_research.export.pdf import fonts_for, to_pdf
-from deep_research.messages.words import words_in
 from deep_research.report.citation import Source
 from deep_research.request import Language
+from deep_research.text.messages.words import words_in
 from tests.support.editions import SVG, TEXTS, contents, png
 
 # Everything that typst, Markdown, HTML or a shell would obey.

@@ -8,8 +8,8 @@ from deep_research.errors import ModelRefused, NetworkError
 from deep_research.llm.faults import error_of
 from deep_research.llm.registry import PROVIDERS
 from deep_research.llm.vendor import Fault, ModelEndpoint
-from deep_research.net.retry_after import retry_after_s
 from deep_research.request import Spend
+from deep_research.web.net.retry_after import retry_after_s
 
 NOW = datetime(2026, 11, 15, 8, 0, tzinfo=UTC)
 

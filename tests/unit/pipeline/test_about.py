@@ -1,9 +1,9 @@
 import pytest
 
-from deep_research.messages.language import LANGUAGES
-from deep_research.messages.words import words_in
 from deep_research.pipeline.about import limitations_of
 from deep_research.pipeline.gap import Gap
+from deep_research.text.messages.language import LANGUAGES
+from deep_research.text.messages.words import words_in
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

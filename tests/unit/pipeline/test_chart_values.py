@@ -2,9 +2,9 @@
 
 import pytest
 
+from deep_research.charts.sandbox.port import Execution
 from deep_research.pipeline.stages.chart import difference
 from deep_research.report.figure import DataRow
-from deep_research.sandbox.port import Execution
 
 ROWS = [
     DataRow(label=str(year), value=value, evidence="e")

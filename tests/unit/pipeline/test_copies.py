@@ -2,8 +2,8 @@
 
 import pytest
 
-from deep_research.evidence.passage import Evidence
 from deep_research.pipeline.outcome import without_copies
+from deep_research.report.evidence.passage import Evidence
 
 COPIES = {"copy": "original", "reprint": "original"}
 

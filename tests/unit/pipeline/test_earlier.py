@@ -6,7 +6,7 @@ import pytest
 
 from deep_research.pipeline.earlier import request_following
 from deep_research.request import Language, ResearchRequest
-from deep_research.store.port import RunRow
+from deep_research.storage.store.port import RunRow
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 

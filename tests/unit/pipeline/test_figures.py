@@ -8,17 +8,17 @@ from typing import Any, cast
 
 import pytest
 
-from deep_research.evidence.passage import Evidence
-from deep_research.messages.words import words_in
 from deep_research.pipeline.figures import figure_files, with_figures
 from deep_research.pipeline.records import RunRecords
 from deep_research.report.citation import Citations, Source
 from deep_research.report.edition import CitedPassage, Edition
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.figure import Caption, DataRow, Figure
 from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.markdown import opening_of, render, seen_from
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict
 from deep_research.request import Language
+from deep_research.text.messages.words import words_in
 from tests.support.store_samples import START
 
 VERBATIM = Verdict(kind="supported", reason="verbatim")

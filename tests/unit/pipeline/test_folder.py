@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.database.sqlite import SqliteFile
 from deep_research.errors import CannotWrite, RunTaken
 from deep_research.pipeline.folder import RunFolder, folder_of, report_copy_of
-from deep_research.store.lease import current_owner
-from deep_research.store.port import Lease
-from deep_research.store.store import Store
+from deep_research.storage.database.sqlite import SqliteFile
+from deep_research.storage.store.lease import current_owner
+from deep_research.storage.store.port import Lease
+from deep_research.storage.store.store import Store
 from tests.support.store_samples import LEASE_S, start_run
 
 RUN = "a1b2c3d4"
@@ -41,7 +41,7 @@ async def test_a_file_replaces_the_one_before_and_leaves_nothing_beside_it(store
 async def test_an_overtaken_process_writes_no_file(store, lease, tmp_path, monkeypatch):
     folder = RunFolder(tmp_path / "run", store=store, lease=lease)
     await folder.write("report.md", "mine")
-    monkeypatch.setattr("deep_research.store.rows.holds_lease", lambda *_, **__: False)
+    monkeypatch.setattr("deep_research.storage.store.rows.holds_lease", lambda *_, **__: False)
     newer = await store.lease(RUN, current_owner(), lease_s=LEASE_S)
     await RunFolder(tmp_path / "run", store=store, lease=newer).write("report.md", "theirs")
     with pytest.raises(RunTaken):

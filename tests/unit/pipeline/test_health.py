@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
-from deep_research.messages.words import words_in
 from deep_research.pipeline.retrieval import EngineHealth, RetrievalHealth, SearchSummary
-from deep_research.search.registry import ENGINES
-from deep_research.sources.ranking import LOCAL
+from deep_research.report.sources.ranking import LOCAL
+from deep_research.text.messages.words import words_in
+from deep_research.web.search.registry import ENGINES
 
 WIKIPEDIA = EngineHealth("wikipedia", asked=4, results=9, read=3)
 CHALLENGED = EngineHealth("duckduckgo", asked=2, failures=Counter({"a challenge": 2}), skipped=2)

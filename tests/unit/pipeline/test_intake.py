@@ -11,8 +11,8 @@ from deep_research.pipeline.stages.intake import brief_from, exchange_from, fina
 from deep_research.pipeline.state import DeepResearchState
 from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.values import Assessment, ClarificationQuestion, Exchange, Inquiry, TaskBrief
+from deep_research.report.sources.hit import Hit
 from deep_research.request import FocusRule, IntakeRules, ResearchRequest
-from deep_research.sources.hit import Hit
 from tests.e2e.harness import Lab, User
 
 ASKED = ClarificationQuestion(question="Which one?", options=("a", "b"))

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.database.sqlite import SqliteFile
 from deep_research.errors import BudgetExceeded, CallFailed, ModelError, NetworkError, RunInterrupted, RunTaken
 from deep_research.pipeline.budget import BudgetLedger
 from deep_research.pipeline.journal import Call, CallResult, Dependencies, Journal, longest_chain_s, spent_so_far
 from deep_research.request import Budget, Spend
-from deep_research.store.lease import current_owner
-from deep_research.store.port import JournalRow, Lease
-from deep_research.store.store import Store
+from deep_research.storage.database.sqlite import SqliteFile
+from deep_research.storage.store.lease import current_owner
+from deep_research.storage.store.port import JournalRow, Lease
+from deep_research.storage.store.store import Store
 from deep_research.testing import FakeClock
 from tests.support.store_samples import LEASE_S, start_run
 
@@ -210,7 +210,7 @@ async def test_a_stopped_journal_plays_back_but_begins_nothing(store, lease):
 
 
 async def test_an_overtaken_journal_makes_no_call(store, lease, monkeypatch):
-    monkeypatch.setattr("deep_research.store.rows.holds_lease", lambda *_, **__: False)
+    monkeypatch.setattr("deep_research.storage.store.rows.holds_lease", lambda *_, **__: False)
     await store.lease(RUN, current_owner(), lease_s=LEASE_S)
     service = _Service()
     with pytest.raises(RunTaken):

@@ -7,7 +7,6 @@ from typing import cast
 
 import pytest
 
-from deep_research.database.sqlite import SqliteFile
 from deep_research.errors import (
     BudgetExceeded,
     CallFailed,
@@ -26,8 +25,9 @@ from deep_research.pipeline.journalled import JournalledModel
 from deep_research.pipeline.prompt_meter import PromptMeter
 from deep_research.pipeline.scope import Scope
 from deep_research.request import Budget, Spend
-from deep_research.store.port import Lease
-from deep_research.store.store import Store
+from deep_research.storage.database.sqlite import SqliteFile
+from deep_research.storage.store.port import Lease
+from deep_research.storage.store.store import Store
 from deep_research.testing import FakeClock
 from tests.support.store_samples import start_run
 

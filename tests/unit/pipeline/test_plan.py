@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.errors import InputError
-from deep_research.messages.words import words_in
 from deep_research.pipeline.approval import Correction, answered_plan, correction_in, is_asked
 from deep_research.pipeline.plan_text import plan_as_text, plan_from_text
 from deep_research.pipeline.stages.plan import by_own_focus
 from deep_research.reasoning.values import Brief, Plan, SectionPlan
+from deep_research.report.sources.hit import SearchQuery
 from deep_research.request import ResearchRequest
-from deep_research.sources.hit import SearchQuery
+from deep_research.text.messages.words import words_in
 
 SAY = words_in("en")
 PLAN = Plan(

@@ -4,12 +4,12 @@ import asyncio
 import json
 from pathlib import Path
 
-from deep_research.database.sqlite import SqliteFile
 from deep_research.events import EventKind, RunEvent
 from deep_research.pipeline.folder import RunFolder
 from deep_research.pipeline.round_log import FILE, RoundLog, rounds_of
-from deep_research.store.port import Lease, NewEvent
-from deep_research.store.store import Store
+from deep_research.storage.database.sqlite import SqliteFile
+from deep_research.storage.store.port import Lease, NewEvent
+from deep_research.storage.store.store import Store
 from deep_research.value import JsonObject
 from tests.support.store_samples import START, start_run
 

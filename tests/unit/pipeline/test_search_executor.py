@@ -9,7 +9,6 @@ from typing import cast
 
 import pytest
 
-from deep_research.database.sqlite import SqliteFile
 from deep_research.errors import NetworkError, SourceBusy, SourceError
 from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.budget import BudgetLedger
@@ -20,12 +19,13 @@ from deep_research.pipeline.journal import Journal, longest_chain_s
 from deep_research.pipeline.stages.harvest import SearchExecutor
 from deep_research.pipeline.streaming import StreamingManager
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
+from deep_research.report.sources.hit import Hit, SearchQuery
 from deep_research.request import Budget, ResearchRequest, SearchEngineConfig, Spend
-from deep_research.search.registry import ENGINES, EngineSpec
-from deep_research.sources.hit import Hit, SearchQuery
-from deep_research.store.lease import current_owner
-from deep_research.store.port import JournalRow, Lease
-from deep_research.store.store import Store
+from deep_research.storage.database.sqlite import SqliteFile
+from deep_research.storage.store.lease import current_owner
+from deep_research.storage.store.port import JournalRow, Lease
+from deep_research.storage.store.store import Store
+from deep_research.web.search.registry import ENGINES, EngineSpec
 from tests.support.store_samples import LEASE_S, make_run
 from tests.support.waiting import until
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from deep_research.evidence.passage import Evidence
 from deep_research.pipeline.stages.verify import CheckedSources, _beyond_span, accepted
 from deep_research.reasoning.values import Brief
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Paragraph, Sentence, SentenceKind, Verdict, VerdictKind
 
 QUOTES = {"e1": "The tank cost €11.7 million in 2024.", "e2": "The pumps run since 31 May 2023.", "e3": "Nine agreed."}

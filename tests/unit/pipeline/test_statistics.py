@@ -7,7 +7,7 @@ from deep_research.events import EventKind, RunEvent
 from deep_research.llm.port import ModelReply
 from deep_research.pipeline.statistics import statistics_of
 from deep_research.request import Spend
-from deep_research.store.port import CallState, JournalRow
+from deep_research.storage.store.port import CallState, JournalRow
 from tests.support.store_samples import START, make_call
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.database.sqlite import SqliteFile
 from deep_research.events import OnEvent, RunEvent, Text
 from deep_research.pipeline.streaming import Emitter, StreamingManager
-from deep_research.store.port import Lease
-from deep_research.store.store import Store
+from deep_research.storage.database.sqlite import SqliteFile
+from deep_research.storage.store.port import Lease
+from deep_research.storage.store.store import Store
 from deep_research.testing import FakeClock
 from tests.support.store_samples import start_run
 

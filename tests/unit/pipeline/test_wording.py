@@ -2,11 +2,11 @@
 
 import pytest
 
-from deep_research.messages.words import words_in
 from deep_research.pipeline.about import cuts_of, limitations_of, unread_of, wording_of
 from deep_research.pipeline.gap import Gap, GapKind
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict, VerdictKind, note, row
 from deep_research.request import Budget
+from deep_research.text.messages.words import words_in
 
 
 def said(text: str, kind: VerdictKind = "supported", reason: str = "judged") -> Sentence:

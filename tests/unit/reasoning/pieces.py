@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from deep_research.corpus.port import Listed, OnProgress, PassageHit, Survey
-from deep_research.evidence.passage import Evidence, Passage, evidence_from
+from deep_research.documents.corpus.port import Listed, OnProgress, PassageHit, Survey
 from deep_research.reasoning.rules.quoting.units import Unit, units_of
 from deep_research.reasoning.values import Brief, QuestionAnalysis, QuestionKind
+from deep_research.report.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.request import Language
 
 

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 
-from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta, StopReason
 from deep_research.llm.tokens import tokens_at_most
 from deep_research.reasoning.model.prompting import PromptOptions, Prompts
@@ -16,6 +15,7 @@ from deep_research.reasoning.values import (
     SectionPlan,
     SectionWork,
 )
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.request import Language, Spend
 from tests.support.analyst import answer_in_form

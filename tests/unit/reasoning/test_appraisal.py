@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.rules.weighing.appraisal import appraise
 from deep_research.reasoning.values import Brief, SectionPlan, SectionWork, SourceFacts
+from deep_research.report.evidence.passage import Evidence
 from deep_research.request import Language
 from tests.unit.reasoning.pieces import FixedCorpus, piece
 

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.messages.language import report_language
 from deep_research.reasoning.rules.question.clarifier import (
     START_CONFIDENCE,
     START_FOCUSES,
@@ -17,6 +16,7 @@ from deep_research.reasoning.rules.question.clarifier import (
 )
 from deep_research.reasoning.rules.question.signals import is_complex
 from deep_research.reasoning.values import Assessment, Exchange, Inquiry
+from deep_research.text.messages.language import report_language
 
 
 def judged(question: str, **given) -> Assessment:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from deep_research.messages.language import report_language
 from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.rules.question.material import topic_of
 from deep_research.reasoning.values import Assessment, Exchange, Inquiry, RelatedText
+from deep_research.text.messages.language import report_language
 from deep_research.text.script import detect_language
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.corpus.folder import FolderCorpus
-from deep_research.evidence.passage import Evidence, Passage, evidence_from
+from deep_research.documents.corpus.folder import FolderCorpus
 from deep_research.reasoning.rules.question.analysis import analyze_question
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import (
@@ -22,10 +21,11 @@ from deep_research.reasoning.values import (
     SectionWork,
     Support,
 )
+from deep_research.report.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.report.paragraph import Paragraph, Sentence
+from deep_research.report.sources.document import Document, text_id
+from deep_research.report.sources.hit import SearchQuery
 from deep_research.request import Language
-from deep_research.sources.document import Document, text_id
-from deep_research.sources.hit import SearchQuery
 from deep_research.verify.row import check_cells
 from tests.unit.reasoning.pieces import FixedCorpus, brief, piece
 

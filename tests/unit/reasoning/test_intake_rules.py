@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 
 from deep_research.errors import ConfigurationError
-from deep_research.messages.language import report_language
-from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.question.clarifier import assess
 from deep_research.reasoning.rules.question.intake_rules import (
     ASKED_KINDS,
@@ -18,6 +16,8 @@ from deep_research.reasoning.rules.question.intake_rules import (
 )
 from deep_research.reasoning.values import Assessment, Exchange, Inquiry
 from deep_research.request import FocusRule, IntakeRules
+from deep_research.text.messages.language import report_language
+from deep_research.text.messages.words import words_in
 
 PAGE = Path(__file__).parents[3] / "docs" / "intake.md"
 

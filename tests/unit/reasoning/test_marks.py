@@ -5,11 +5,10 @@ from contextlib import suppress
 
 import pytest
 
+from deep_research.documents.readers import PROMPT_INJECTION_FOUND
 from deep_research.errors import UnusableAnswer
-from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
 from deep_research.llm.tokens import tokens_at_most
-from deep_research.readers import PROMPT_INJECTION_FOUND
 from deep_research.reasoning.model.prompting import WARNING, PromptOptions, Prompts
 from deep_research.reasoning.model.reasoner import ModelReasoner
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
@@ -30,10 +29,11 @@ from deep_research.reasoning.values import (
     SectionWork,
     Support,
 )
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Backing, Paragraph, Sentence, Verdict
+from deep_research.report.sources.document import Document
+from deep_research.report.sources.hit import SearchQuery
 from deep_research.request import Spend
-from deep_research.sources.document import Document
-from deep_research.sources.hit import SearchQuery
 from tests.support.analyst import answer_in_form
 from tests.support.obedient import outside_marks
 

@@ -4,11 +4,10 @@ import json
 
 import pytest
 
+from deep_research.documents.readers import PROMPT_INJECTION_FOUND
 from deep_research.errors import UnusableAnswer
-from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelRequest
 from deep_research.llm.tokens import tokens_at_most
-from deep_research.readers import PROMPT_INJECTION_FOUND
 from deep_research.reasoning.model.planning import finished_titles
 from deep_research.reasoning.model.prompting import WARNING, PromptOptions, Prompts
 from deep_research.reasoning.model.reasoner import ModelReasoner
@@ -26,9 +25,10 @@ from deep_research.reasoning.values import (
     SourceFacts,
     Support,
 )
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence
-from deep_research.sources.document import Document
-from deep_research.sources.hit import SearchQuery
+from deep_research.report.sources.document import Document
+from deep_research.report.sources.hit import SearchQuery
 from tests.unit.reasoning.pieces import rows_of, table
 from tests.unit.reasoning.scripted import (
     REFLECTION,

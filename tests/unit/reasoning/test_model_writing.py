@@ -5,7 +5,6 @@ import json
 import pytest
 
 from deep_research.errors import UnusableAnswer
-from deep_research.messages.words import words_in
 from deep_research.reasoning.model.prompting import PromptOptions
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import (
@@ -20,6 +19,7 @@ from deep_research.reasoning.values import (
 )
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict, row
 from deep_research.request import Language
+from deep_research.text.messages.words import words_in
 from tests.unit.reasoning.scripted import (
     Scripted,
     brief_of,

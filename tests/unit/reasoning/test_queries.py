@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.corpus.folder import FolderCorpus
-from deep_research.messages.words import words_in
+from deep_research.documents.corpus.folder import FolderCorpus
 from deep_research.reasoning.rules.question.analysis import analyze_question
 from deep_research.reasoning.rules.question.queries import MAX_WORDS
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import Brief, Draft, QueryRequest, SectionPlan
 from deep_research.request import Language
 from deep_research.text.analyzer import content_terms
+from deep_research.text.messages.words import words_in
 from deep_research.text.script import detect_language
 
 LONG = (

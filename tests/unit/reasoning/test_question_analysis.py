@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.corpus.folder import FolderCorpus
+from deep_research.documents.corpus.folder import FolderCorpus
 from deep_research.reasoning.rules.question.analysis import analyze_question, ordinals_in
 from deep_research.reasoning.rules.question.spelling import Respelled, respellings
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.quoting.selection import MAX_SECTION_SHARE, choose, sentence_count, share_room
+from deep_research.report.evidence.passage import Evidence
 from tests.unit.reasoning.pieces import piece, rows_of, table
 
 SUBJECTS = "pumps tanks pipes bills tariffs losses grants bonds delays leaks storms audits".split()

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.quoting.drafting import paragraphs_of, row_of
 from deep_research.reasoning.rules.quoting.units import pairs
 from deep_research.report.citation import Citations
 from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph
+from deep_research.text.messages.words import words_in
 from deep_research.text.tables import find_tables
 from deep_research.verify.row import check_cells
 from tests.unit.reasoning.pieces import piece, rows_of, table

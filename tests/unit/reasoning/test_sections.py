@@ -2,8 +2,8 @@
 
 import pytest
 
-from deep_research.messages.language import LANGUAGES
 from deep_research.reasoning.rules.question.sections import aspect_title, aspects, sections_of
+from deep_research.text.messages.language import LANGUAGES
 
 QUESTION = "How can inventory forecasting and the cold chain cut food waste?"
 WASTE = "Food waste fell. Food waste was measured weekly. Food waste is recorded by each store. Managers keep a log."

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.messages.language import LANGUAGES
 from deep_research.reasoning.rules.question.sections import aspect_of, aspect_title, aspects
 from deep_research.reasoning.rules.quoting.relevance import Weights
 from deep_research.reasoning.rules.quoting.selection import (
@@ -18,6 +17,7 @@ from deep_research.reasoning.rules.quoting.selection import (
 )
 from deep_research.reasoning.rules.quoting.units import Unit, as_sentence, units_of
 from deep_research.text.analyzer import content_terms
+from deep_research.text.messages.language import LANGUAGES
 from tests.unit.reasoning.pieces import table
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.weighing.charts import chart_of, charts_of, possible_series
 from deep_research.reasoning.values import ChartSpec, Context, Findings, Plan, QuestionKind, SectionPlan, SectionWork
+from deep_research.report.evidence.passage import Evidence
 from tests.unit.reasoning.pieces import brief, piece, rows_of, table
 
 

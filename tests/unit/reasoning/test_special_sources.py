@@ -3,9 +3,9 @@
 import pytest
 
 from deep_research.reasoning.rules.special_sources import choose_sources, describe, widen
+from deep_research.report.sources.hit import SearchQuery
 from deep_research.request import SearchKind
-from deep_research.search.registry import ENGINES, EngineSpec
-from deep_research.sources.hit import SearchQuery
+from deep_research.web.search.registry import ENGINES, EngineSpec
 
 ALL = tuple(ENGINES.values())
 FREE = tuple(spec for spec in ALL if not spec.needs_key)

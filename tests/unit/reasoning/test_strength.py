@@ -2,7 +2,6 @@
 
 import pytest
 
-from deep_research.messages.words import words_in
 from deep_research.pipeline.stages.verify import claims_nothing
 from deep_research.reasoning.rules.weighing.claims import agree, ranked_claims
 from deep_research.reasoning.rules.weighing.strength import (
@@ -15,6 +14,7 @@ from deep_research.reasoning.rules.weighing.strength import (
 from deep_research.reasoning.values import Findings, Plan, SectionPlan, SectionWork
 from deep_research.report.paragraph import Backing, Sentence
 from deep_research.request import Language
+from deep_research.text.messages.words import words_in
 from tests.unit.reasoning.pieces import brief, piece, rows_of, table
 
 COST = "The retrofit of Halden Bay cost €146.2 million in total by 31 December 2025."

@@ -1,10 +1,10 @@
 """Numbers are given once, per source, in order of first use, and go on over the sources that are not cited."""
 
-from deep_research.messages.words import words_in
 from deep_research.report.citation import Source, number_sources
 from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph, Sentence, note
+from deep_research.text.messages.words import words_in
 
 SOURCES = [Source(document=id_, title=f"Title {id_}", address=f"{id_}.md") for id_ in ("a", "b", "c")]
 DOCUMENT_OF = {"e1": "b", "e2": "a", "e3": "b"}

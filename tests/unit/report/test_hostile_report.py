@@ -4,13 +4,13 @@ import pytest
 from lxml import html
 from markdown_it import MarkdownIt
 
-from deep_research.messages.words import words_in
 from deep_research.report.citation import Citations, Source
 from deep_research.report.escaping import one_line
 from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.markdown import render
 from deep_research.report.paragraph import Backing, ListMark, Paragraph, Refusal, Sentence, Verdict, note, row
 from deep_research.request import Language
+from deep_research.text.messages.words import words_in
 from deep_research.verify.shipped import markers, read_report
 from deep_research.verify.verification import CheckedSentence, ParagraphCheck, ReportCheck, Verification
 

@@ -3,13 +3,13 @@
 import pytest
 from markdown_it import MarkdownIt
 
-from deep_research.messages.words import words_in
 from deep_research.reasoning.model import prose
 from deep_research.report.citation import Citations
 from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.markdown import opening_of, render
 from deep_research.report.paragraph import Backing, ListMark, Paragraph, Sentence, Verdict, note, row
 from deep_research.request import Language
+from deep_research.text.messages.words import words_in
 from deep_research.verify.shipped import read_report
 
 COLUMNS = ("Part", "Note", "Cost")

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from deep_research.messages.language import LANGUAGES
-from deep_research.messages.words import placeholders
 from deep_research.server.page.language import accepted_language, page_words
+from deep_research.text.messages.language import LANGUAGES
+from deep_research.text.messages.words import placeholders
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

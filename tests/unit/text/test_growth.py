@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from deep_research.reasoning.model.prose import read_report, without_markup
-from deep_research.sources.dating import days_of
+from deep_research.report.sources.dating import days_of
 from deep_research.text.analyzer import analyze
 from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.text.quantities import find_quantities

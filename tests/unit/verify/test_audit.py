@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from deep_research.documents.readers import read
 from deep_research.errors import SourceError
-from deep_research.readers import read
 from deep_research.verify.audit import Audit, CheckedSource, audit_report
 
 HERE, ROOT = Path(__file__).parent / "audited", Path(__file__).parents[3]

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.messages.words import words_in
 from deep_research.report.figure import Caption, DataRow, Figure
 from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.paragraph import Backing, Paragraph, Sentence, Verdict, note, row
 from deep_research.request import Language
+from deep_research.text.messages.words import words_in
 from tests.unit.verify.test_report import LANGUAGES, SUPPORTED, TEXTS, claim, ship, verify
 
 MOON = {

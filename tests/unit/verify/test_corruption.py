@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deep_research.documents.readers import read
 from deep_research.errors import SourceError
-from deep_research.evidence.passage import Evidence
-from deep_research.readers import read
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence
 from deep_research.text.folding import fold_typography
 from deep_research.text.sentences import split_sentences

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from deep_research.evidence.passage import Evidence
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence
 from deep_research.verify.coverage import Hint, support_hint, unchecked_reason
 from deep_research.verify.particulars import spell_negations

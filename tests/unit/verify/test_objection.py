@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep_research.evidence.passage import Evidence
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence
 from deep_research.verify.audit import CheckedSource, audit_report
 from deep_research.verify.veto import veto

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.evidence.passage import Evidence
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence
 from deep_research.text.sentences import split_sentences
 from deep_research.verify.offsets import check_offsets

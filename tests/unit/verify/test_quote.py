@@ -2,7 +2,7 @@
 
 import pytest
 
-from deep_research.evidence.passage import Evidence
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence, Verdict
 from deep_research.verify.quote import check_quote
 

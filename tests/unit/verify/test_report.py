@@ -8,7 +8,6 @@ from typing import cast
 
 import pytest
 
-from deep_research.messages.words import words_in
 from deep_research.report.citation import Source, number_sources
 from deep_research.report.edition import CitedPassage, Edition
 from deep_research.report.escaping import escape
@@ -16,6 +15,7 @@ from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, Verdict, note, row
 from deep_research.request import Language
+from deep_research.text.messages.words import words_in
 from deep_research.verify.report import Verifier
 
 SUPPORTED = Verdict(kind="supported", reason="verbatim", evidence="e1", start=3, end=40)

@@ -4,9 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from deep_research.evidence.passage import Evidence
-from deep_research.in_thread import in_thread
-from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.passages import contexts_of
@@ -18,10 +15,13 @@ from deep_research.reasoning.rules.quoting.units import headings_above
 from deep_research.reasoning.rules.weighing.claims import find_disagreements
 from deep_research.reasoning.rules.weighing.strength import Weighed, weigh_findings, weigh_tables
 from deep_research.reasoning.values import Analysis, Findings, Reflection, Synthesis
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Backing, Paragraph, Sentence
-from deep_research.sources.copies import ComparedText, group_copies
-from deep_research.sources.dating import day_of
-from deep_research.sources.source_quality import host_of, is_archive
+from deep_research.report.sources.copies import ComparedText, group_copies
+from deep_research.report.sources.dating import day_of
+from deep_research.report.sources.source_quality import host_of, is_archive
+from deep_research.text.in_thread import in_thread
+from deep_research.text.messages.words import words_in
 
 
 class _DatedSource(NamedTuple):

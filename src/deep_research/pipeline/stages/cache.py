@@ -11,7 +11,7 @@ from deep_research.pipeline.statistics import statistics_of
 from deep_research.report.citation import Source
 from deep_research.report.escaping import escape, escape_address, escape_heading, fence
 from deep_research.report.markdown import seen_from
-from deep_research.store.port import JournalRow
+from deep_research.storage.store.port import JournalRow
 from deep_research.value import JsonObject, json_of
 
 # Longer texts stand in a file of their own.

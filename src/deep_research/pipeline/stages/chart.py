@@ -5,9 +5,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from deep_research.charts.sandbox.port import Execution
 from deep_research.errors import CallFailed, SourceError, SourceRefused
-from deep_research.evidence.passage import Evidence
-from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.outcome import findings_from
@@ -16,9 +15,10 @@ from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.weighing.charts import MAX_CHARTS
 from deep_research.reasoning.values import BrokenChart, ChartSpec, Findings
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.figure import DataRow, Figure
 from deep_research.request import Language
-from deep_research.sandbox.port import Execution
+from deep_research.text.messages.words import words_in
 from deep_research.value import canonical_json
 
 _MIN_ROWS = 3

@@ -1,10 +1,10 @@
 """Extract: from a document to evidence for one section, each piece a verbatim passage."""
 
-from deep_research.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.state import PageState, Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.values import Finding, ReadingRequest
+from deep_research.report.evidence.passage import Evidence, Passage, evidence_from
 
 
 async def extract(state: PageState, context: StageContext) -> Update:

@@ -2,17 +2,17 @@
 
 from functools import lru_cache
 
+from deep_research.documents.readers import Reading, read
 from deep_research.errors import NetworkError, SourceError
-from deep_research.in_thread import in_thread
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.earlier import Earlier
 from deep_research.pipeline.state import PageState, Update
-from deep_research.readers import Reading, read
+from deep_research.report.sources.dating import day_of, may_be_within
+from deep_research.report.sources.document import Document, snapshot_id, text_id
+from deep_research.report.sources.hit import Delivered, Hit
+from deep_research.report.sources.source_quality import host_of
 from deep_research.request import ResearchRequest
-from deep_research.sources.dating import day_of, may_be_within
-from deep_research.sources.document import Document, snapshot_id, text_id
-from deep_research.sources.hit import Delivered, Hit
-from deep_research.sources.source_quality import host_of
+from deep_research.text.in_thread import in_thread
 
 _REMEMBERED_BYTES = 200_000
 

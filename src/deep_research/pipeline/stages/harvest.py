@@ -10,9 +10,9 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import together
 from deep_research.pipeline.state import TaskState, Update
 from deep_research.reasoning.rules.special_sources import choose_sources, widen
+from deep_research.report.sources.hit import Hit, SearchQuery
+from deep_research.report.sources.ranking import LOCAL, Ranked, fuse
 from deep_research.request import EarlierRun
-from deep_research.sources.hit import Hit, SearchQuery
-from deep_research.sources.ranking import LOCAL, Ranked, fuse
 from deep_research.text.script import detect_language
 
 

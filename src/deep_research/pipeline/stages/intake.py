@@ -1,8 +1,7 @@
 """Intake: from a question to a brief with stated assumptions, or to one question back."""
 
-from deep_research.corpus.port import Corpus
+from deep_research.documents.corpus.port import Corpus
 from deep_research.errors import ClarificationFailed
-from deep_research.messages.words import words_in
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.control import is_no_option
 from deep_research.pipeline.earlier import Earlier, bring_along
@@ -25,8 +24,9 @@ from deep_research.reasoning.values import (
     RelatedText,
     TaskBrief,
 )
+from deep_research.report.sources.hit import Hit
 from deep_research.request import Language, ReportLength, ResearchRequest
-from deep_research.sources.hit import Hit
+from deep_research.text.messages.words import words_in
 
 MAX_CLARIFICATION_ROUNDS = 3
 _RECORDED = ("question", "context", "exchanges", "known_terms", "unknown_terms")

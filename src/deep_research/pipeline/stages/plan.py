@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Sequence
 
-from deep_research.corpus.search import CorpusSearch
+from deep_research.documents.corpus.search import CorpusSearch
 from deep_research.errors import InputError
 from deep_research.pipeline.budget import allocate
 from deep_research.pipeline.context import StageContext
@@ -13,8 +13,8 @@ from deep_research.pipeline.stages.harvest import SearchExecutor
 from deep_research.pipeline.state import DeepResearchState, SectionState, Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.values import Brief, Plan, QueryRequest, Reflection, RelatedText, SectionPlan, SectionWork
+from deep_research.report.sources.hit import Hit, SearchQuery
 from deep_research.request import ResearchRequest
-from deep_research.sources.hit import Hit, SearchQuery
 from deep_research.value import digest
 
 

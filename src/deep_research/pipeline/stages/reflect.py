@@ -1,13 +1,13 @@
 """Reflect: from a round's evidence to the running synthesis, its coverage, and whether to search again."""
 
-from deep_research.corpus.search import CorpusSearch
+from deep_research.documents.corpus.search import CorpusSearch
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.outcome import section_work, stop_of
 from deep_research.pipeline.stages.analyze import ResearchAnalyzer
 from deep_research.pipeline.stages.plan import ResearchPlanner
 from deep_research.pipeline.state import SectionState, Update
 from deep_research.reasoning.values import SectionWork, SourceFacts
-from deep_research.sources.source_quality import host_of
+from deep_research.report.sources.source_quality import host_of
 from deep_research.value import canonical_json, json_of
 
 

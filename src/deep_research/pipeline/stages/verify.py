@@ -11,8 +11,6 @@ from functools import cached_property
 from itertools import groupby, zip_longest
 
 from deep_research.errors import CallFailed, UnusableAnswer
-from deep_research.evidence.passage import Evidence, Passage, evidence_from
-from deep_research.in_thread import in_thread
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import fan_out
 from deep_research.pipeline.outcome import findings_from
@@ -21,7 +19,9 @@ from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.quoting.selection import stands_alone
 from deep_research.reasoning.values import Brief, Context, Findings, Judgement, Support
+from deep_research.report.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, SentenceKind, Verdict, VerdictKind
+from deep_research.text.in_thread import in_thread
 from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.value import Value
 from deep_research.verify.absence import stretches_about

@@ -5,10 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from deep_research.documents.readers import PROMPT_INJECTION_FOUND, place_of
 from deep_research.events import MAX_EVENT_TEXT_CHARS, FinalReport
-from deep_research.evidence.passage import Evidence
-from deep_research.messages.language import UNKNOWN
-from deep_research.messages.words import Words, words_in
 from deep_research.pipeline.about import cuts_of, limitations_of, models_that_wrote, unread_of, wording_of
 from deep_research.pipeline.abstract import bounded
 from deep_research.pipeline.context import StageContext
@@ -25,7 +23,6 @@ from deep_research.pipeline.stages.draft import as_claims
 from deep_research.pipeline.stages.verify import Checked, CheckedSources, accepted, claims_nothing, judged, sources_of
 from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.pipeline.update import changes_since
-from deep_research.readers import PROMPT_INJECTION_FOUND, place_of
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.question.analysis import has_short_outline
 from deep_research.reasoning.rules.quoting.selection import stands_alone
@@ -33,11 +30,14 @@ from deep_research.reasoning.rules.quoting.units import count_prompt_injections,
 from deep_research.reasoning.values import Analysis, Brief, Conclusion, Draft, Findings
 from deep_research.report.citation import Citations, Source, number_sources
 from deep_research.report.edition import Edition
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.figure import Caption, Image
 from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, is_quoted, note
 from deep_research.text.analyzer import content_terms
+from deep_research.text.messages.language import UNKNOWN
+from deep_research.text.messages.words import Words, words_in
 from deep_research.text.script import detect_language
 from deep_research.value import JsonObject, canonical_json
 from deep_research.verify.particulars import figures_of

@@ -7,7 +7,6 @@ from typing import TypeVar
 
 from deep_research.errors import UnusableAnswer
 from deep_research.llm.port import ChatModel, ModelReply, ModelRequest, PriorMessage
-from deep_research.messages.language import language_name
 from deep_research.reasoning.model.answers import ModelAnswer, SomeAnswer, read_answer
 from deep_research.reasoning.model.prompting import (
     DRAFT_TAG,
@@ -23,6 +22,7 @@ from deep_research.reasoning.model.prompting import (
 )
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import Brief, SectionPlan
+from deep_research.text.messages.language import language_name
 
 Result = TypeVar("Result")
 # Returns what an answer holds (None: nothing), and what is wrong with it ("": nothing).

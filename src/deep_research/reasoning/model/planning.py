@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator
 from json import dumps
 
-from deep_research.messages.language import language_name
-from deep_research.messages.words import words_in
 from deep_research.reasoning.model.acts import (
     NONE,
     ModelActs,
@@ -34,8 +32,10 @@ from deep_research.reasoning.values import (
     SectionPlan,
     TaskBrief,
 )
-from deep_research.search.registry import ENGINES
-from deep_research.sources.hit import Priority, SearchQuery
+from deep_research.report.sources.hit import Priority, SearchQuery
+from deep_research.text.messages.language import language_name
+from deep_research.text.messages.words import words_in
+from deep_research.web.search.registry import ENGINES
 
 _ASSESS = Act("assess", "task", 900)
 _PLAN = Act("plan", "thinking", 1_500)

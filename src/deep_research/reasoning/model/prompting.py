@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from deep_research.errors import ConfigurationError
-from deep_research.evidence.passage import Evidence
 from deep_research.llm.port import ModelRequest, ModelRole
 from deep_research.llm.tokens import tokens_at_most
 from deep_research.reasoning.values import Context
+from deep_research.report.evidence.passage import Evidence
 from deep_research.text.dates import find_dates
 from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.value import JsonObject

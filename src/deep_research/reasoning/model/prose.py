@@ -9,12 +9,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from deep_research.messages.language import UNKNOWN
 from deep_research.reasoning.model.prompting import LABEL, TAGS
 from deep_research.report.paragraph import ListMark, Paragraph, Sentence, SentenceKind, row
 from deep_research.request import Language
 from deep_research.text.cleaning import clean_text
 from deep_research.text.markdown import blocks_of
+from deep_research.text.messages.language import UNKNOWN
 from deep_research.text.script import DETECTED, detect_language, in_script
 from deep_research.text.sentences import split_sentences
 from deep_research.verify.particulars import dates_of, figures_of

@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
+from deep_research.documents.readers import PROMPT_INJECTION_FOUND
 from deep_research.errors import UnusableAnswer
 from deep_research.llm.tokens import tokens_at_most
-from deep_research.messages.language import language_name
-from deep_research.readers import PROMPT_INJECTION_FOUND
 from deep_research.reasoning.model.acts import NONE, ModelActs, listed, searched, section_notes
 from deep_research.reasoning.model.answers import (
     ExtractAnswer,
@@ -31,8 +30,9 @@ from deep_research.reasoning.values import (
     Reflection,
     SectionWork,
 )
-from deep_research.sources.dating import days_of
-from deep_research.sources.hit import SearchQuery
+from deep_research.report.sources.dating import days_of
+from deep_research.report.sources.hit import SearchQuery
+from deep_research.text.messages.language import language_name
 
 _EXTRACT = Act("extract", "task", 500)
 _REFLECT = Act("reflect", "thinking", 900)

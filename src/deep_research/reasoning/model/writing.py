@@ -6,10 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import get_args
 
 from deep_research.errors import UnusableAnswer
-from deep_research.in_thread import in_thread
 from deep_research.llm.port import ModelReply, ModelRequest
-from deep_research.messages.language import language_name
-from deep_research.messages.words import Words, words_in
 from deep_research.reasoning.model.acts import NONE, ModelActs, listed
 from deep_research.reasoning.model.answers import (
     ChartsAnswer,
@@ -54,6 +51,9 @@ from deep_research.reasoning.values import (
 from deep_research.report.figure import ChartType
 from deep_research.report.paragraph import Sentence, VerdictKind, numbered_sentences
 from deep_research.request import Language
+from deep_research.text.in_thread import in_thread
+from deep_research.text.messages.language import language_name
+from deep_research.text.messages.words import Words, words_in
 from deep_research.text.script import in_script
 from deep_research.value import canonical_json
 

@@ -7,9 +7,7 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from deep_research.corpus.port import Corpus, Listed, PassageHit
-from deep_research.in_thread import in_thread
-from deep_research.messages.words import words_in
+from deep_research.documents.corpus.port import Corpus, Listed, PassageHit
 from deep_research.reasoning.rules.question.analysis import (
     has_one_subject,
     has_short_outline,
@@ -90,9 +88,11 @@ from deep_research.reasoning.values import (
     Support,
 )
 from deep_research.report.paragraph import Paragraph
-from deep_research.sources.document import Document
-from deep_research.sources.hit import SearchQuery
+from deep_research.report.sources.document import Document
+from deep_research.report.sources.hit import SearchQuery
 from deep_research.text.analyzer import content_terms
+from deep_research.text.in_thread import in_thread
+from deep_research.text.messages.words import words_in
 from deep_research.text.script import detect_language
 from deep_research.text.shortening import shortened
 

@@ -10,11 +10,11 @@ from itertools import chain, zip_longest
 from deep_research.reasoning.rules.lexicon import load_table
 from deep_research.reasoning.rules.question.sections import Aspect, aspect_from
 from deep_research.reasoning.values import Strings
+from deep_research.report.sources.hit import SearchQuery
 from deep_research.request import SearchKind
-from deep_research.search.registry import EngineSpec
-from deep_research.sources.hit import SearchQuery
 from deep_research.text.dates import find_dates
 from deep_research.value import Value
+from deep_research.web.search.registry import EngineSpec
 
 _MAX_WIDENED = 4
 # News can be searched from this year on.

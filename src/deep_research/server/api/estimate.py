@@ -4,8 +4,8 @@ from fastapi import APIRouter
 
 from deep_research.server.api.openapi import problems
 from deep_research.server.dependencies import Service, Who
-from deep_research.service.estimate import Estimate
-from deep_research.service.new_run import NewRun
+from deep_research.service.runs.estimate import Estimate
+from deep_research.service.runs.new_run import NewRun
 
 router = APIRouter(prefix="/api", tags=["runs"], responses=problems(400, 404))
 

@@ -12,8 +12,8 @@ from fastapi.responses import StreamingResponse
 from deep_research.events import ENDED
 from deep_research.server.api.schemas import in_json
 from deep_research.server.dependencies import Service, Who
-from deep_research.service.feed import Batch
-from deep_research.service.progress import RunProgress
+from deep_research.service.runs.feed import Batch
+from deep_research.service.runs.progress import RunProgress
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 

@@ -12,7 +12,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
 
 from deep_research.errors import InputError, TooLarge
-from deep_research.service.uploads import Upload
+from deep_research.service.documents.uploads import Upload
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks

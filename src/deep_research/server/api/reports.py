@@ -8,12 +8,12 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 
 from deep_research.errors import NotFound, UsageError
 from deep_research.export.formats import FORMATS, check_format, exported, format_of, markdown_with_figures
-from deep_research.in_thread import in_thread
 from deep_research.server.api.files import CacheValidators, attachment, file_name
 from deep_research.server.api.openapi import files, problems
 from deep_research.server.api.schemas import Report, in_json, report_shape
 from deep_research.server.dependencies import Service, Who
-from deep_research.store.port import RunRow
+from deep_research.storage.store.port import RunRow
+from deep_research.text.in_thread import in_thread
 from deep_research.verify.changes import Changes
 
 router = APIRouter(prefix="/api/runs", tags=["reports"], responses=problems(404, 409))

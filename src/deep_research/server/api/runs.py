@@ -11,8 +11,8 @@ from deep_research.server.api.openapi import problems
 from deep_research.server.api.schemas import Run, Runs, run_shape
 from deep_research.server.cursor import cursor_after, last_seen
 from deep_research.server.dependencies import Service, Who
-from deep_research.service.new_run import NewRun, Tag
-from deep_research.store.port import RunChoice
+from deep_research.service.runs.new_run import NewRun, Tag
+from deep_research.storage.store.port import RunChoice
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from deep_research.server.dependencies import Service, Who
-from deep_research.service.schedules import NewSchedule, Schedule, ScheduleChange
+from deep_research.service.schedules.schedules import NewSchedule, Schedule, ScheduleChange
 
 router = APIRouter(prefix="/api/schedules", tags=["schedules"])
 

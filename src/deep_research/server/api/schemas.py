@@ -13,8 +13,8 @@ from deep_research.pipeline.result import Result
 from deep_research.report.citation import Source
 from deep_research.request import Language
 from deep_research.service.public_text import public_message
-from deep_research.service.sources import SourceEntry
-from deep_research.store.port import RunRow
+from deep_research.service.runs.sources import SourceEntry
+from deep_research.storage.store.port import RunRow
 from deep_research.value import Json, JsonObject
 
 

@@ -4,8 +4,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from deep_research.server.dependencies import Service, Who
-from deep_research.service.identity import Scope
-from deep_research.service.limits import Used
+from deep_research.service.accounts.identity import Scope
+from deep_research.service.accounts.limits import Used
 from deep_research.service.public_settings import PublicSettings, public_settings
 
 router = APIRouter(prefix="/api", tags=["server"])

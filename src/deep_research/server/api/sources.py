@@ -8,7 +8,7 @@ from deep_research.server.api.files import attachment, file_name, safe_media_typ
 from deep_research.server.api.openapi import files, problems
 from deep_research.server.api.schemas import Sources
 from deep_research.server.dependencies import Service, Who
-from deep_research.service.sources import SourceText, list_sources, read_snapshot, read_source
+from deep_research.service.runs.sources import SourceText, list_sources, read_snapshot, read_source
 
 router = APIRouter(prefix="/api/runs", tags=["sources"], responses=problems(404))
 

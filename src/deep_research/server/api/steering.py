@@ -9,8 +9,8 @@ from deep_research.server.api.headers import IdempotencyKey
 from deep_research.server.api.openapi import problems
 from deep_research.server.api.schemas import Run, run_shape
 from deep_research.server.dependencies import Service, Who
-from deep_research.service.new_run import Focus, NewRun, Question
-from deep_research.service.plans import PlanEdit, PlanView
+from deep_research.service.runs.new_run import Focus, NewRun, Question
+from deep_research.service.runs.plans import PlanEdit, PlanView
 
 router = APIRouter(prefix="/api/runs", tags=["runs"], responses=problems(404, 409))
 

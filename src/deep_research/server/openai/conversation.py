@@ -19,10 +19,10 @@ from deep_research.pipeline.control import chosen, options_of
 from deep_research.server.openai.errors import Refused
 from deep_research.server.openai.replies import ReplyKey, questions_of
 from deep_research.server.openai.requests import MODELS, ChatMessage
-from deep_research.service.identity import Identity
-from deep_research.service.new_run import MAX_CONTEXT_CHARS, NewRun
+from deep_research.service.accounts.identity import Identity
+from deep_research.service.runs.new_run import MAX_CONTEXT_CHARS, NewRun
 from deep_research.service.service import ResearchService
-from deep_research.store.port import RunRow
+from deep_research.storage.store.port import RunRow
 from deep_research.value import JsonObject
 
 # The last line of an answer: the run, and the number of the question where it is one.

@@ -13,9 +13,9 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from deep_research.errors import DeepResearchError
-from deep_research.messages.words import Words, words_in
 from deep_research.server.page.language import words_for
 from deep_research.server.problems import detail_of, openai_error, status_of
+from deep_research.text.messages.words import Words, words_in
 
 _log = logging.getLogger(__name__)
 

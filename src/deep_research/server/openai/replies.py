@@ -14,12 +14,12 @@ from deep_research.pipeline.control import options_of, question_lines, words_of
 from deep_research.pipeline.journal import model_calls
 from deep_research.pipeline.statistics import model_use
 from deep_research.server.openai.errors import Refused
-from deep_research.service.identity import Identity
-from deep_research.service.progress_lines import Line, ProgressLines
+from deep_research.service.accounts.identity import Identity
 from deep_research.service.public_text import public_message
 from deep_research.service.report_text import Citation, Links, report_text
+from deep_research.service.runs.progress_lines import Line, ProgressLines
 from deep_research.service.service import ResearchService
-from deep_research.store.port import RunRow
+from deep_research.storage.store.port import RunRow
 from deep_research.value import JsonObject
 
 HEARTBEAT_S = 15.0

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from deep_research.server.openai.replies import Reply, TokenUsage, cited
-from deep_research.service.progress_lines import Line
+from deep_research.service.runs.progress_lines import Line
 
 Event = dict[str, Any]
 

@@ -18,9 +18,9 @@ from deep_research.server.openai.replies import ReplyKey, ReplyReader, questions
 from deep_research.server.openai.requests import MODELS, ResponsesBody
 from deep_research.server.openai.response_events import Event, ResponseWriter
 from deep_research.server.openai.stream import PING, streamed
-from deep_research.service.identity import Identity
+from deep_research.service.accounts.identity import Identity
 from deep_research.service.service import ResearchService
-from deep_research.store.port import RunRow
+from deep_research.storage.store.port import RunRow
 
 router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAIRoute)
 _PREFIX = "resp_"

@@ -10,9 +10,9 @@ from deep_research.events import RUN_STATUSES
 from deep_research.server.cursor import cursor_after, last_seen
 from deep_research.server.dependencies import Service, Who
 from deep_research.server.page.views import render
-from deep_research.service.identity import Identity
+from deep_research.service.accounts.identity import Identity
 from deep_research.service.service import ResearchService
-from deep_research.store.port import RunChoice, RunRow
+from deep_research.storage.store.port import RunChoice, RunRow
 
 router = APIRouter(include_in_schema=False)
 _A_PAGE = 30

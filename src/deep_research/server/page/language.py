@@ -6,9 +6,9 @@ from typing import Final
 
 from fastapi import Request
 
-from deep_research.messages.language import LANGUAGES
-from deep_research.messages.words import Words, words_from, words_in
 from deep_research.request import Language
+from deep_research.text.messages.language import LANGUAGES
+from deep_research.text.messages.words import Words, words_from, words_in
 
 COOKIE: Final = "language"
 _TRADITIONAL = ("zh-hant", "zh-tw", "zh-hk", "zh-mo")

@@ -10,19 +10,19 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 from pydantic import ValidationError
 
 from deep_research.errors import DeepResearchError
-from deep_research.messages.language import report_language
-from deep_research.messages.words import Words
 from deep_research.request import ClarifyMode, DepthName, ReportLength, SearchKind
 from deep_research.server.dependencies import Service, Who
 from deep_research.server.page.language import language_of, page_words, words_for
 from deep_research.server.page.views import HEADERS, render
 from deep_research.server.problems import status_of
-from deep_research.service.documents import OWN_FOLDER
-from deep_research.service.estimate import Estimate
-from deep_research.service.identity import Identity
-from deep_research.service.new_run import MAX_QUESTION_CHARS, NewRun
+from deep_research.service.accounts.identity import Identity
+from deep_research.service.documents.documents import OWN_FOLDER
+from deep_research.service.runs.estimate import Estimate
+from deep_research.service.runs.new_run import MAX_QUESTION_CHARS, NewRun
 from deep_research.service.service import ResearchService
 from deep_research.settings import Settings
+from deep_research.text.messages.language import report_language
+from deep_research.text.messages.words import Words
 from deep_research.wiring.search import searches_web
 
 # Fields whose value goes on as it is; empty means that the server decides.

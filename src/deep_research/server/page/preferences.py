@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Form, Response
 from fastapi.responses import RedirectResponse
 
-from deep_research.messages.language import LANGUAGES
 from deep_research.server.page.language import COOKIE
 from deep_research.server.page.views import THEME_COOKIE, THEMES
+from deep_research.text.messages.language import LANGUAGES
 
 router = APIRouter(include_in_schema=False)
 _YEAR_S = 365 * 24 * 3600

@@ -13,16 +13,16 @@ from deep_research.export.changes import changes_in_html, summary_of
 from deep_research.export.contents import Contents
 from deep_research.export.formats import FORMATS, missing_extra
 from deep_research.export.markup import element
-from deep_research.in_thread import in_thread
 from deep_research.pipeline.journal import spent_so_far
 from deep_research.server.dependencies import Service, Who
 from deep_research.server.page.language import words_for
 from deep_research.server.page.source_text import in_html
 from deep_research.server.page.views import render
-from deep_research.service.identity import Identity
+from deep_research.service.accounts.identity import Identity
+from deep_research.service.runs.sources import read_source
 from deep_research.service.service import ResearchService
-from deep_research.service.sources import read_source
-from deep_research.store.port import RunChoice, RunRow
+from deep_research.storage.store.port import RunChoice, RunRow
+from deep_research.text.in_thread import in_thread
 from deep_research.wiring.models import unpriced_in
 
 router = APIRouter(include_in_schema=False)

@@ -16,12 +16,12 @@ from deep_research.server.page.language import language_of, page_words, words_fo
 from deep_research.server.page.report import report_view
 from deep_research.server.page.views import render
 from deep_research.server.problems import status_of
-from deep_research.service.identity import Identity
-from deep_research.service.plans import PlanEdit
-from deep_research.service.progress_lines import ProgressLines
+from deep_research.service.accounts.identity import Identity
 from deep_research.service.public_text import sendable
+from deep_research.service.runs.plans import PlanEdit
+from deep_research.service.runs.progress_lines import ProgressLines
 from deep_research.service.service import ResearchService
-from deep_research.store.port import RunRow
+from deep_research.storage.store.port import RunRow
 from deep_research.value import JsonObject
 
 router = APIRouter(include_in_schema=False)

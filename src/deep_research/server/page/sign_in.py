@@ -13,7 +13,7 @@ from deep_research.server.dependencies import Service, Who
 from deep_research.server.origin import ClientConnection
 from deep_research.server.page.preferences import own_address
 from deep_research.server.page.views import render
-from deep_research.service.accounts import SIGN_IN_FOR
+from deep_research.service.accounts.accounts import SIGN_IN_FOR
 
 router = APIRouter(include_in_schema=False)
 _MAX_CHARS = 1_000

@@ -13,9 +13,9 @@ from markupsafe import Markup
 
 from deep_research.export.markup import element, joined
 from deep_research.export.quotation import cells_of
-from deep_research.messages.words import Words
-from deep_research.service.sources import SourceText
-from deep_research.sources.document import Place
+from deep_research.report.sources.document import Place
+from deep_research.service.runs.sources import SourceText
+from deep_research.text.messages.words import Words
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(?=\S)")
 _RULE = re.compile(r"[ \t]*\|[-:| \t]*--[-:| \t]*$")

@@ -7,11 +7,11 @@ from typing import Final
 from fastapi import Request, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from deep_research.messages.language import LANGUAGES
-from deep_research.messages.words import words_in
 from deep_research.server.page.language import language_of, page_words
 from deep_research.server.page.static_files import compressed, static_address
-from deep_research.service.identity import Identity
+from deep_research.service.accounts.identity import Identity
+from deep_research.text.messages.language import LANGUAGES
+from deep_research.text.messages.words import words_in
 from deep_research.text.shortening import shortened
 
 THEMES: Final = ("auto", "light", "dark")

@@ -6,7 +6,6 @@ from functools import cache
 from itertools import chain
 from typing import Any, cast
 
-from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.lexicon import load_table
 from deep_research.reasoning.rules.question.material import topic_part
 from deep_research.reasoning.rules.question.phrases import chinese_pieces, phrases, question_words
@@ -16,6 +15,7 @@ from deep_research.text.analyzer import CJK_CHARACTER, content_terms
 from deep_research.text.bounds import bounded_periods
 from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
+from deep_research.text.messages.words import words_in
 from deep_research.text.sentences import split_sentences
 from deep_research.text.stop_words import ENGLISH
 

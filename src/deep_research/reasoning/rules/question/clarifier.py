@@ -9,8 +9,6 @@ from collections.abc import Collection
 from typing import Literal, NamedTuple
 
 from deep_research.errors import InputError
-from deep_research.messages.language import report_language
-from deep_research.messages.words import Words, placeholders, words_in
 from deep_research.reasoning.rules.lexicon.question_words import (
     ABBREVIATIONS,
     AMBIGUOUS_ABBREVIATIONS,
@@ -48,6 +46,8 @@ from deep_research.reasoning.values import (
 )
 from deep_research.request import ClarifyMode, IntakeRules
 from deep_research.text.analyzer import content_terms
+from deep_research.text.messages.language import report_language
+from deep_research.text.messages.words import Words, placeholders, words_in
 
 DoubtKind = Literal["nothing", "errand", "topic", "reference", "aspect", "meaning", "limits", "verify", "term", "vague"]
 

@@ -9,10 +9,10 @@ from typing import NamedTuple, NoReturn, TypeVar
 from pydantic import ValidationError
 
 from deep_research.errors import ConfigurationError
-from deep_research.messages.words import Words, placeholders
 from deep_research.reasoning.values import Strings
 from deep_research.request import IntakeRules, Language
 from deep_research.text.folding import to_simplified
+from deep_research.text.messages.words import Words, placeholders
 
 # The kinds of doubt whose question and options a user may word; `docs/intake.md` says when each is asked.
 ASKED_KINDS = ("topic", "reference", "aspect", "meaning", "limits", "term", "vague")

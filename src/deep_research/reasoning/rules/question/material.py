@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import PurePosixPath
 
-from deep_research.corpus.port import Corpus
-from deep_research.messages.language import LANGUAGES
-from deep_research.messages.words import Words, words_in
+from deep_research.documents.corpus.port import Corpus
 from deep_research.reasoning.rules.lexicon.question_words import CONTENTS, SUMMARY, WHAT_OF_IT, WORD
 from deep_research.reasoning.rules.question.phrases import phrases
 from deep_research.reasoning.rules.question.sections import aspect_title, aspects
@@ -23,6 +21,8 @@ from deep_research.reasoning.rules.question.signals import (
 from deep_research.reasoning.values import RelatedText
 from deep_research.text.analyzer import content_terms
 from deep_research.text.folding import to_simplified
+from deep_research.text.messages.language import LANGUAGES
+from deep_research.text.messages.words import Words, words_in
 
 _OPTIONS = {
     "documents": ("points", "news", "disagree"),

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
 
-from deep_research.messages.language import LANGUAGES
-from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.lexicon import load_table
 from deep_research.reasoning.rules.question.phrases import Phrase, phrases
 from deep_research.request import Language
 from deep_research.text.analyzer import CJK_CHARACTER, analyze, content_terms
 from deep_research.text.folding import to_simplified
+from deep_research.text.messages.language import LANGUAGES
+from deep_research.text.messages.words import words_in
 from deep_research.text.sentences import split_sentences
 
 

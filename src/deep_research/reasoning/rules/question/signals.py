@@ -5,7 +5,6 @@ import unicodedata
 from functools import cache
 from typing import Literal, NamedTuple
 
-from deep_research.messages.words import Words
 from deep_research.reasoning.rules.lexicon import load_table
 from deep_research.reasoning.rules.lexicon.question_words import (
     ABBREVIATIONS,
@@ -40,6 +39,7 @@ from deep_research.reasoning.rules.lexicon.question_words import (
 )
 from deep_research.reasoning.values import Strings
 from deep_research.text.folding import to_simplified
+from deep_research.text.messages.words import Words
 
 ENOUGH_FOCUSES = 3
 _MAX_FOCUSES = 5

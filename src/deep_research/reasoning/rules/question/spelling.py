@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from deep_research.corpus.port import Corpus
+from deep_research.documents.corpus.port import Corpus
 from deep_research.text.analyzer import analyze
 
 _WORD = re.compile(r"[A-Za-zÀ-ÿ]{4,}")

@@ -20,7 +20,7 @@ from deep_research.reasoning.rules.quoting.units import (
     states_nothing,
 )
 from deep_research.reasoning.values import QuestionAnalysis
-from deep_research.sources.document import Document
+from deep_research.report.sources.document import Document
 from deep_research.text.analyzer import CJK_CHARACTER, analyze, content_terms
 from deep_research.text.columns import OF_YEARS
 from deep_research.text.dates import ANY_YEAR, find_dates, find_months, lies_in

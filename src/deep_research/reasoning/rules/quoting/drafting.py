@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.question.analysis import has_short_outline, is_answered_first, is_topic
 from deep_research.reasoning.rules.question.sections import Aspect, aspect_of, aspects_named
 from deep_research.reasoning.rules.quoting.answer import (
@@ -40,6 +39,7 @@ from deep_research.reasoning.values import (
     Paragraphs,
     Strings,
 )
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
 from deep_research.text.analyzer import CJK, CJK_CHARACTER, analyze
 from deep_research.text.quantities import find_quantities

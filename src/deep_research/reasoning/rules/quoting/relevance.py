@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
-from deep_research.corpus.port import Corpus
+from deep_research.documents.corpus.port import Corpus
 from deep_research.reasoning.rules.question.material import topic_part
 from deep_research.reasoning.rules.question.phrases import chinese_pieces, question_word_terms
 from deep_research.reasoning.rules.question.sections import aspect_terms

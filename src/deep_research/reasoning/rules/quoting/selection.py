@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
-from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.question.sections import Aspect, aspect_of, aspects_named
 from deep_research.reasoning.rules.quoting.relevance import Weights
 from deep_research.reasoning.rules.quoting.units import SourceSentence, Unit, states_nothing
+from deep_research.report.evidence.passage import Evidence
 from deep_research.text.analyzer import analyze, content_terms
 from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from datetime import date
 from typing import NamedTuple
 
-from deep_research.messages.words import Words, words_in
 from deep_research.reasoning.rules.weighing.claims import find_disagreements
 from deep_research.reasoning.values import Dimensions, SectionWork, SourceFacts
-from deep_research.sources.dating import days_of
+from deep_research.report.sources.dating import days_of
 from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
+from deep_research.text.messages.words import Words, words_in
 from deep_research.text.quantities import find_quantities
 from deep_research.text.sentences import split_sentences
 

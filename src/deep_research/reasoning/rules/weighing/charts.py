@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.weighing.columns import series_of_table
 from deep_research.reasoning.rules.weighing.dated_figures import series_of_sentences
 from deep_research.reasoning.rules.weighing.series import MAX_LINES, Series, is_near, joined_series
 from deep_research.reasoning.values import ChartSpec, Context, Findings, QuestionKind
+from deep_research.report.evidence.passage import Evidence
 from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import find_dates
 

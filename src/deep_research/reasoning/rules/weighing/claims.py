@@ -9,11 +9,11 @@ from math import inf
 from string import ascii_lowercase
 from types import MappingProxyType
 
-from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.question.phrases import spans_between
 from deep_research.reasoning.rules.quoting.drafting import row_of
 from deep_research.reasoning.rules.quoting.selection import best_first, trimmed
 from deep_research.reasoning.rules.quoting.units import cells_of
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import ANY_YEAR, DateMention, find_dates, find_months

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.quoting.units import cells_of
 from deep_research.reasoning.rules.weighing.series import MAX_LINES, MIN_POINTS, Series, unit_of
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.figure import DataRow
 from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import find_dates, find_months

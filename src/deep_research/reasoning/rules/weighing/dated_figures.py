@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from deep_research.evidence.passage import Evidence
 from deep_research.reasoning.rules.weighing.claims import CHANGES, FigureClaim, ranked_claims
 from deep_research.reasoning.rules.weighing.series import MIN_POINTS, Series, is_near, unit_of
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.figure import DataRow
 from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import ANY_YEAR, DateMention, find_dates

@@ -6,13 +6,13 @@ Counts and compares, and writes nothing about the world: a statement is its sour
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from deep_research.evidence.passage import Evidence
-from deep_research.messages.words import words_in
 from deep_research.reasoning.rules.quoting.selection import stands_alone
 from deep_research.reasoning.rules.weighing.claims import NOWHERE, FigureClaim, agree, differ, ranked_claims, statement
 from deep_research.reasoning.values import Findings, Paragraphs, SectionWork
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Backing, Paragraph, Sentence
-from deep_research.sources.dating import days_of
+from deep_research.report.sources.dating import days_of
+from deep_research.text.messages.words import words_in
 from deep_research.verify.particulars import dates_of, figures_of
 
 # The best of each section first, then what others confirm or contradict.

@@ -1,0 +1,1 @@
+"""Commands that start runs, show them, check their reports and export them."""

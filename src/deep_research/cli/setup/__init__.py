@@ -1,0 +1,1 @@
+"""Commands on what is set up here: settings, the sandbox, the database."""

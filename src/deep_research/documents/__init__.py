@@ -1,0 +1,1 @@
+"""Documents: files of any format read as text, and folders of them to search."""

@@ -1,0 +1,75 @@
+"""Who did what and when: sign-ins, accounts, tokens, runs, documents, exports, schedules. No secret, no question."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Literal
+
+from pydantic import AwareDatetime
+
+from deep_research.service.accounts.identity import Identity
+from deep_research.service.database import Records, ServerDatabase
+from deep_research.storage.database.port import value_of
+from deep_research.value import JsonObject, Value, canonical_json, json_of
+
+Action = Literal[
+    "sign-in",
+    "sign-in-failed",
+    "sign-out",
+    "user-added",
+    "user-removed",
+    "user-changed",
+    "token-made",
+    "token-revoked",
+    "run-made",
+    "run-deleted",
+    "document-added",
+    "document-deleted",
+    "collection-made",
+    "collection-deleted",
+    "report-exported",
+    "schedule-made",
+    "schedule-deleted",
+]
+# The oldest entries are removed: nobody fills the disk by failing to sign in.
+MAX_ENTRIES = 100_000
+
+
+class ActionEntry(Value):
+    """One thing that somebody did; `user` is the id of an account, "" where there was none."""
+
+    at: AwareDatetime
+    user: str
+    address: str
+    action: Action
+    subject: str
+    detail: JsonObject
+
+
+class ActionLog:
+    """Writes down what happened, and shows it."""
+
+    def __init__(self, database: ServerDatabase, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._database = database
+        self._now = now
+
+    async def record(self, who: Identity, action: Action, subject: str = "", **detail: str | int) -> None:
+        """Write down what somebody did."""
+        await self._database.work(lambda records: self.write(records, who, action, subject, **detail))
+
+    def write(self, records: Records, who: Identity, action: Action, subject: str = "", **detail: str | int) -> None:
+        """Write it down as part of the change itself."""
+        records.run(
+            "add_audit",
+            at=self._now().isoformat(),
+            user=who.user,
+            address=who.address,
+            action=action,
+            subject=subject,
+            detail=canonical_json(detail),
+        )
+        records.run("forget_old_audit", kept=MAX_ENTRIES)
+
+    async def entries(self, *, limit: int = 100) -> list[ActionEntry]:
+        """Return the newest entries first."""
+        rows = await self._database.all("list_audit", limit=limit)
+        return [value_of(ActionEntry, row, detail=json_of(row["detail"])) for row in rows]

@@ -1,0 +1,1 @@
+"""Questions that are researched again and again, and who is told."""

@@ -1,0 +1,111 @@
+"""Tools of MCP servers as sources, through the official SDK, after modelcontextprotocol.io (server features, tools).
+
+Every search has a session of its own, so that nothing of one run is left for another. Offers a server nothing but
+the query: no model, no files, no answers to its questions.
+"""
+
+import asyncio
+import logging
+import os
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import httpx2
+
+from deep_research.errors import CallFailed, NetworkError, SourceBusy, SourceError, SourceRefused
+from deep_research.value import Json, JsonObject
+from deep_research.web.net.contact import user_agent
+from deep_research.web.net.retry_after import retry_after_s
+from deep_research.web.search.engine import Endpoint, OnePageSearch, PageQuery, SearchResult
+from deep_research.web.search.mcp_results import results_in_reply
+from deep_research.web.search.mcp_servers import McpServer
+from deep_research.web.search.throttle import Throttle
+
+if TYPE_CHECKING:
+    from mcp.client import Transport
+    from mcp.types import CallToolResult
+
+
+class McpSearch(OnePageSearch):
+    """One tool of one server."""
+
+    page_size = 50
+
+    def __init__(self, server: McpServer, timeout_s: float, contact: str, throttle: Throttle | None) -> None:
+        title = f"MCP server {server.name}"
+        super().__init__(
+            Endpoint(
+                server.engine_name, title, server.address, timeout_s, server.key, contact=contact, throttle=throttle
+            )
+        )
+        self._server = server
+        # The SDK logs what servers say, page and all; our errors say what an operator needs.
+        logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
+
+    async def results(self, query: PageQuery) -> list[SearchResult]:
+        limit = {self._server.limit_argument: query.size} if self._server.limit_argument else {}
+        result = await self._call({**self._server.arguments, self._server.argument: query.words, **limit})
+        if result.is_error:
+            raise SourceError(f"{self.endpoint.title} could not run its tool {self._server.tool}.")
+        texts = [text for block in result.content if isinstance(text := getattr(block, "text", None), str)]
+        linked = [block.model_dump(mode="json") for block in result.content if block.type == "resource_link"]
+        inside = [block.resource.model_dump(mode="json") for block in result.content if block.type == "resource"]
+        structured: Json = result.structured_content
+        found = results_in_reply([structured, *linked, *inside], texts)
+        if found is None:
+            raise SourceError(f"{self.endpoint.title} answered without the address of any source.")
+        return found
+
+    async def _call(self, arguments: JsonObject) -> "CallToolResult":
+        from mcp import Client, MCPError
+
+        refusals: list[httpx2.Response] = []
+        try:
+            async with AsyncExitStack() as stack:
+                client = await stack.enter_async_context(Client(await self._transport(stack, refusals)))
+                return await client.call_tool(self._server.tool, arguments)
+        except (ExceptionGroup, MCPError, OSError, httpx2.HTTPError) as exc:
+            # Called off, or out of time: the SDK's own tasks may fail then, and hide it.
+            if (task := asyncio.current_task()) and task.cancelling():
+                raise asyncio.CancelledError from exc
+            raise self._failure(exc, refusals) from exc
+
+    async def _transport(self, stack: AsyncExitStack, refusals: list[httpx2.Response]) -> "Transport":
+        from mcp import StdioServerParameters
+        from mcp.client.stdio import stdio_client
+        from mcp.client.streamable_http import streamable_http_client
+
+        if self._server.command:
+            program, *rest = self._server.command
+            started = StdioServerParameters(command=program, args=rest, env=self._server.environment)
+            # What a server says beside its answers would garble the terminal.
+            return stdio_client(started, errlog=stack.enter_context(_nowhere()))
+
+        async def note(response: httpx2.Response) -> None:
+            if response.status_code in (401, 403, 429) or response.status_code >= 500:
+                refusals.append(response)
+
+        headers = {"User-Agent": user_agent(self.endpoint.contact), **self.headers(self._server.key)}
+        # The limit of the whole search comes first: what the SDK makes of its own says less.
+        client = httpx2.AsyncClient(
+            headers=headers, timeout=2 * self.endpoint.timeout_s, event_hooks={"response": [note]}
+        )
+        return streamable_http_client(self._server.address, http_client=await stack.enter_async_context(client))
+
+    def _failure(self, error: Exception, refusals: list[httpx2.Response]) -> CallFailed:
+        title = self.endpoint.title
+        if refusals:
+            status = refusals[-1].status_code
+            if status in (401, 403):
+                return SourceRefused(f"{title} refused the call (status {status}): check its key.")
+            wait_s = retry_after_s(refusals[-1].headers)
+            return SourceBusy(f"{title} answered with status {status}.", retry_after_s=wait_s)
+        causes = ExceptionGroup("", [error]).subgroup((OSError, httpx2.HTTPError))
+        if causes is not None:
+            return NetworkError(f"{title} could not be reached.")
+        return SourceError(f"{title} did not answer as an MCP server does.")
+
+
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")

@@ -1,0 +1,93 @@
+"""What a run's events say to a person: each thing once, and thin sections only when nothing more is searched for."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from deep_research.cli.runs.progress import Bars, Display, ProgressPrinter
+from deep_research.events import EventKind, RunEvent
+from deep_research.service.runs.progress_lines import EventLines
+from deep_research.text.messages.words import words_in
+from deep_research.value import JsonObject
+
+
+def event(kind: EventKind, **data: object) -> RunEvent:
+    content: JsonObject = data  # type: ignore[assignment]  # plain values
+    return RunEvent(seq=1, run="r", at=datetime(2026, 1, 1, tzinfo=UTC), kind=kind, key="k", data=content)
+
+
+def coverage(section: str, round_: int, share: float, *, is_sufficient: bool) -> RunEvent:
+    return event("section-coverage", section=section, round=round_, coverage=share, is_sufficient=is_sufficient)
+
+
+def test_the_same_failure_is_said_once():
+    news, failed = (
+        EventLines(words_in("en")),
+        event("error", message="extract: the model is overloaded", step="extract"),
+    )
+    assert news.of(failed) == "  ! extract: the model is overloaded"
+    assert news.of(failed) == ""
+
+
+def test_a_plan_is_shown_title_by_title_and_a_section_that_is_written_is_not() -> None:
+    news = EventLines(words_in("en"))
+    written = event("message", type="text", text="成本与资金")
+    assert news.of(written.model_copy(update={"key": "message:plan:1a2b3c4d"})) == "  · 成本与资金"
+    assert news.of(written.model_copy(update={"key": "message:draft/section/1:0"})) == ""
+
+
+@pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
+def test_a_try_is_announced_without_its_reason_which_ends_the_run_if_it_stays(language):
+    news = EventLines(words_in(language))
+    first = news.of(event("error", message="No connection.", category="NETWORK", retry_count=1, step="workflow"))
+    second = news.of(event("error", message="No connection.", category="NETWORK", retry_count=2, step="workflow"))
+    assert first != second
+    assert "No connection" not in first + second
+
+
+def test_only_sections_that_end_thin_are_told_and_only_at_the_end():
+    news = EventLines(words_in("en"))
+    rounds = [
+        coverage("Costs", 1, 0.2, is_sufficient=False),
+        coverage("People", 1, 0.3, is_sufficient=False),
+        coverage("Costs", 2, 0.9, is_sufficient=True),
+        coverage("People", 2, 0.35, is_sufficient=False),
+    ]
+    assert [news.of(each) for each in rounds] == [""] * 4
+    done = event("progress", step="analyze", status="started")
+    assert news.of(done) == "  Few sources were found for: People (35% covered)"
+    assert news.of(done) == ""
+
+
+@pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
+def test_who_gets_the_queries_that_others_left_over_is_told_where_somebody_does(language):
+    news = EventLines(words_in(language))
+    assert news.of(event("progress", step="supervise", status="done", data={"dealt": {}})) == ""
+    told = news.of(event("progress", step="supervise", status="done", data={"dealt": {"Costs": 3}}))
+    assert "Costs" in told
+    assert "3" in told
+
+
+def test_lines_tell_of_each_round_and_silence_of_none(capsys):
+    judged = event(
+        "section-coverage", section="Costs", round=1, coverage=0.2, score=3, is_sufficient=False, gaps=["no figures"]
+    )
+    ProgressPrinter(words_in("en")).show(judged)
+    assert capsys.readouterr().err == "  Costs: round 1, 20% covered · 3/10 · searches again · no figures\n"
+    Display().show(judged)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_stage_that_works_at_several_places_is_done_when_all_are(capsys):
+    bars = Bars(words_in("en"))
+    try:
+        for status in ("started", "started", "done"):
+            bars.show(event("progress", step="draft", status=status))
+        bars.show(event("progress", step="supervise", status="done", data={"dealt": {}}))
+        drafting = next(task for task in bars._progress.tasks if task.description == "Drafting")
+        assert (drafting.completed, drafting.total) == (1, 2)
+        bars.show(event("progress", step="draft", status="done"))
+        assert drafting.finished
+    finally:
+        bars.close()
+    assert "Drafting" in capsys.readouterr().err
