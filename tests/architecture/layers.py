@@ -7,7 +7,7 @@ from pathlib import Path
 PACKAGE = "deep_research"
 
 # From the bottom up. A part may import what stands below it, and itself. A module belongs to the part with the longest
-# name that begins its own: `charts.sandbox.worker` to `charts.sandbox`, and not to `charts`.
+# name that begins its own: `charts.sandbox.child` to `charts.sandbox`, and not to `charts`.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"value", "text", "request", "events", "errors"}),
     frozenset({"report.sources"}),

@@ -72,11 +72,11 @@ class AccessMiddleware:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            await self._respond(scope, receive, _Answer(send))
+            await self._respond(scope, receive, _CheckedResponse(send))
         else:
             await send({"type": "websocket.close", "code": 1008})
 
-    async def _respond(self, scope: Scope, receive: Receive, response: "_Answer") -> None:
+    async def _respond(self, scope: Scope, receive: Receive, response: "_CheckedResponse") -> None:
         connection = connection_of(scope, behind_proxy=self._settings.server_behind_proxy)
         if connection is None:
             unusable = problem_response(scope, HTTPStatus.BAD_REQUEST, "The request has no usable Host header.")
@@ -221,8 +221,8 @@ async def _record(action_log: ActionLog, scope: Scope, status: int, identity: Id
         await action_log.record(identity, *done)
 
 
-class _Answer:
-    """Passes an answer on with what each carries, keeps its status, and ends a stream whose reader has lost the right.
+class _CheckedResponse:
+    """Passes a response on with our headers, keeps its status, and ends a stream whose reader has lost the right.
 
     `find` finds out again who reads; where nobody is known, nothing is looked up.
     """
@@ -234,7 +234,7 @@ class _Answer:
         self._checked_at = time.monotonic()
 
     async def send(self, message: Message) -> None:
-        """Pass a part of the answer on."""
+        """Pass a part of the response on."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = MutableHeaders(scope=message)

@@ -63,23 +63,23 @@ async def read_response(
     starting_after: Annotated[int, Query(ge=0)] = -1,
 ) -> Response:
     """Read a response again, or follow it from the event after a number; one that is under way says so."""
-    known = await _known(response, request, service, who)
+    earlier = await _earlier_response(response, request, service, who)
     if stream:
-        return _streamed(known.events, after=starting_after)
-    if not known.is_over:
-        return _under_way(known.writer, known.row)
-    return JSONResponse(await _last_response(known.events))
+        return _streamed(earlier.events, after=starting_after)
+    if not earlier.is_over:
+        return _under_way(earlier.writer, earlier.row)
+    return JSONResponse(await _last_response(earlier.events))
 
 
 @router.post("/responses/{response}/cancel", response_model=None)
 async def cancel_response(response: str, request: Request, service: Service, who: Who) -> Response:
     """Cancel the research; one that is over is left as it is."""
-    known = await _known(response, request, service, who)
-    row = known.row if known.is_over else await service.cancel(known.row.id, who)
+    earlier = await _earlier_response(response, request, service, who)
+    row = earlier.row if earlier.is_over else await service.cancel(earlier.row.id, who)
     if row.status != "cancelled" and row.cancel_requested:
         # The process that works on it stops within moments.
-        return JSONResponse(known.writer.response("cancelled"))
-    return JSONResponse(await _last_response(known.events))
+        return JSONResponse(earlier.writer.response("cancelled"))
+    return JSONResponse(await _last_response(earlier.events))
 
 
 @router.api_route("/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"], include_in_schema=False)
@@ -133,7 +133,7 @@ async def _last_response(events: AsyncIterator[Event | None]) -> Event:
     return response
 
 
-class _Known(NamedTuple):
+class _EarlierResponse(NamedTuple):
     """A response that was begun before: its run, whether its turn is over, and its events, which are made again."""
 
     row: RunRow
@@ -142,7 +142,9 @@ class _Known(NamedTuple):
     events: AsyncIterator[Event | None]
 
 
-async def _known(response: str, request: Request, service: ResearchService, who: Identity) -> _Known:
+async def _earlier_response(
+    response: str, request: Request, service: ResearchService, who: Identity
+) -> _EarlierResponse:
     key = reply_key(response.removeprefix(_PREFIX))
     if key is None:
         raise _unknown(response)
@@ -157,7 +159,7 @@ async def _known(response: str, request: Request, service: ResearchService, who:
     named = (name for name, depth in MODELS.items() if depth and row.request.depth == Depth.named(depth) != own)
     writer = ResponseWriter(f"{_PREFIX}{key.name}", row.created_at, next(named, next(iter(MODELS))), {})
     events = _events(ReplyReader(service, key, who, links_of(request)), writer)
-    return _Known(row, row.status in ENDED or key.number < questions, writer, events)
+    return _EarlierResponse(row, row.status in ENDED or key.number < questions, writer, events)
 
 
 def _unknown(response: str, code: str = "not_found") -> Refused:

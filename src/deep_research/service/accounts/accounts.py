@@ -64,7 +64,7 @@ class Token(Value):
     last_used_at: AwareDatetime | None
 
 
-class _Known(NamedTuple):
+class _SecretOwner(NamedTuple):
     """Whom a secret stands for, as long as nothing is changed."""
 
     identity: Identity
@@ -223,13 +223,13 @@ class Accounts:
         if not token.startswith(TOKEN_PREFIX) or len(parts) != 2:
             return None
 
-        def find(records: Records) -> _Known | None:
+        def find(records: Records) -> _SecretOwner | None:
             row = records.one("find_token", id=parts[0])
             if row is None or not hmac.compare_digest(row["digest"], digest_of(token)):
                 return None
             scopes = _all_scopes(row).intersection(_scopes(row))
             identity = Identity(user=row["user"], name=row["user_name"], scopes=scopes)
-            return _Known(identity, _time(row["expires_at"]), row["id"], _time(row["last_used_at"]))
+            return _SecretOwner(identity, _time(row["expires_at"]), row["id"], _time(row["last_used_at"]))
 
         known = await self._find(digest_of(token), find)
         if known is None:
@@ -281,12 +281,12 @@ class Accounts:
     async def of_sign_in(self, secret: str) -> Identity | None:
         """Return who has signed in with this secret, if that still holds."""
 
-        def find(records: Records) -> _Known | None:
+        def find(records: Records) -> _SecretOwner | None:
             row = records.one("find_sign_in", digest=digest_of(secret))
             if row is None:
                 return None
             identity = Identity(user=row["user"], name=row["user_name"], scopes=_all_scopes(row))
-            return _Known(identity, _time(row["expires_at"]))
+            return _SecretOwner(identity, _time(row["expires_at"]))
 
         known = await self._find(digest_of(secret), find)
         return None if known is None else known.identity
@@ -302,7 +302,7 @@ class Accounts:
 
         await self._database.work(work)
 
-    async def _find(self, key: str, find: Callable[[Records], _Known | None]) -> _Known | None:
+    async def _find(self, key: str, find: Callable[[Records], _SecretOwner | None]) -> _SecretOwner | None:
         known = await self._rechecked(key, find)
         if known is None or (known.expires_at is not None and known.expires_at <= self._now()):
             return None
