@@ -137,8 +137,8 @@ class SourceFound(TypedDict):
 class SectionCoverage(TypedDict):
     """How well a section is covered after a round, on five counts from 1 to 10, and what it still lacks.
 
-    `stop` says why it is not searched for any further (`sufficient`, `budget`, `iterations`, `exhausted`); "" means
-    that it is searched for again, first with `next_queries`, where there are any.
+    `stop` says why it is not searched for any further (`sufficient`, `budget`, `iterations`, `exhausted`, `refocused`);
+    "" means that it is searched for again, first with `next_queries`, where there are any.
     """
 
     section: str

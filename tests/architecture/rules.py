@@ -4,10 +4,11 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 FORBIDDEN_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc", "manager", "base"})
+_OUR_MODULE = re.compile(r"deep_research(\.\w+)+(:\w+)?")
 _TODO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
 
 
@@ -120,3 +121,22 @@ def repeated_classes(root: Path) -> list[str]:
         if isinstance(node, ast.ClassDef):
             files.setdefault(node.name.lstrip("_"), []).append(str(path.relative_to(root)))
     return [f"{name}: {', '.join(sorted(paths))}" for name, paths in sorted(files.items()) if len(paths) > 1]
+
+
+def lost_modules(root: Path) -> list[str]:
+    """Return the texts that name a module of ours which is not there: no linter sees them, and a move forgets them."""
+    return [
+        f"{path.relative_to(root)}:{node.lineno}: {node.value}"
+        for path, node in _nodes(root)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and _OUR_MODULE.fullmatch(node.value)
+        # Attributes of traces have the name of the package before theirs, and one word behind it.
+        and not (path.name == "traces.py" and node.value.count(".") == 1)
+        and not _is_module(root, node.value.partition(":")[0].split(".")[1:])
+    ]
+
+
+def _is_module(root: Path, parts: Sequence[str]) -> bool:
+    place = root.joinpath(*parts)
+    return place.is_dir() or place.with_suffix(".py").is_file()

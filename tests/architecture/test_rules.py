@@ -137,3 +137,16 @@ def test_a_repeated_class_is_noticed(tmp_path):
     (tmp_path / "a.py").write_text("class Claim:\n    pass\nclass Other:\n    pass\n")
     (tmp_path / "b.py").write_text("class _Claim:\n    pass\n")
     assert rules.repeated_classes(tmp_path) == ["Claim: a.py, b.py"]
+
+
+def test_texts_name_modules_that_are_there():
+    assert rules.lost_modules(PACKAGE) == []
+
+
+def test_a_module_that_is_not_there_is_noticed(tmp_path):
+    (tmp_path / "web").mkdir()
+    (tmp_path / "web" / "cache.py").write_text(
+        "x = 'deep_research.web', 'deep_research.web.cache:Cache'\n"
+    )
+    (tmp_path / "a.py").write_text("x = 'deep_research.cache'\n")
+    assert rules.lost_modules(tmp_path) == ["a.py:1: deep_research.cache"]

@@ -105,7 +105,7 @@ def write(docs: Path) -> Callable[..., None]:
     return put
 
 
-@pytest.mark.parametrize("max_looked_at", [MAX_SCANNED, 3])
+@pytest.mark.parametrize("max_scanned", [MAX_SCANNED, 3])
 async def test_both_find_the_same_in_the_example_documents(tmp_path, shared, max_scanned):
     # With few passages to look at, pairs of common terms lead to them.
     both = Both(EXAMPLES, tmp_path / "index.db", shared, max_scanned)

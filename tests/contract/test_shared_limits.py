@@ -24,11 +24,11 @@ _PACKAGE = "deep_research.web.shared_limits"
 # Takes a slot again and again, and notes how many calls of all processes are under way; the note is a row each.
 _WORKER = """
 import asyncio, sys, psycopg
-from deep_research.web.shared_limits.postgres import SharedLimits
+from deep_research.web.shared_limits.postgres import SharedLimiter
 from deep_research.storage.database.postgres import PostgresDatabase
 
 async def main(url, most, tasks, calls):
-    limits = SharedLimits(PostgresDatabase(url, package="deep_research.web.shared_limits"))
+    limits = SharedLimiter(PostgresDatabase(url, package="deep_research.web.shared_limits"))
     log = await psycopg.AsyncConnection.connect(url, autocommit=True)
     lock = asyncio.Lock()
     async def note(step):
@@ -89,7 +89,7 @@ async def test_slots_of_a_killed_process_come_free(database_url: str, monkeypatc
         "from deep_research.storage.database.postgres import PostgresDatabase\n"
         "postgres.LEASE_S = 1.0\n"
         "async def main():\n"
-        f"    limits = postgres.SharedLimits(PostgresDatabase(sys.argv[1], package={_PACKAGE!r}))\n"
+        f"    limits = postgres.SharedLimiter(PostgresDatabase(sys.argv[1], package={_PACKAGE!r}))\n"
         "    async with limits.slot('model', 1):\n"
         "        print('in', flush=True)\n"
         "        await asyncio.sleep(100)\n"

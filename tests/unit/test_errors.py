@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from deep_research import errors
-from deep_research.cli.runs.research import EXIT_NOT_SEARCHED, EXIT_NOT_VERIFIED
+from deep_research.cli.options import EXIT_NOT_VERIFIED
+from deep_research.cli.runs.research import EXIT_NOT_SEARCHED
 from deep_research.errors import (
     BudgetExceeded,
     CallFailed,

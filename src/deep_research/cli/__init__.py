@@ -1,1 +1,1 @@
-"""The command line: parses, calls the runner, prints events and results. No logic."""
+"""The command line: parses, starts and steers runs, prints events and results."""

@@ -1,8 +1,10 @@
-"""Arguments and options that several commands have."""
+"""Arguments, options and an exit code that several commands have."""
 
 from typing import Annotated
 
 from typer import Argument, Option
+
+EXIT_NOT_VERIFIED = 3
 
 RunId = Annotated[str, Argument(metavar="RUN", help="Id of the run, or its first characters.")]
 Json = Annotated[bool, Option("--json", help="Print the result as JSON.")]

@@ -51,7 +51,10 @@ class BudgetLedger:
         return None
 
     def refusal(self, estimate: Spend, phase: Phase, *, reserved: Spend | None = None) -> BudgetKind | None:
-        """Return the first limit that a call of this size could break; `held` stands in for what is reserved."""
+        """Return the first limit that a call of this size could break.
+
+        Where `reserved` is given, it stands in for what calls in flight have reserved.
+        """
         reserved = sum(self._reserved, Spend()) if reserved is None else reserved
         for kind in BUDGET_KINDS:
             cap = self.cap(kind, phase)

@@ -20,5 +20,5 @@ def shared_limiter(settings: Settings) -> "SharedLimiter | None":
 
     url = settings.database_url.get_secret_value()
     if url not in _known:
-        _known[url] = SharedLimiter(open_database(settings, "deep_research.shared_limiter"))
+        _known[url] = SharedLimiter(open_database(settings, "deep_research.web.shared_limits"))
     return _known[url]

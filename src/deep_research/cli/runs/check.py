@@ -6,7 +6,7 @@ from typing import Annotated, get_args
 
 from typer import Argument, Option
 
-from deep_research.cli.options import Json
+from deep_research.cli.options import EXIT_NOT_VERIFIED, Json
 from deep_research.cli.printing import show, show_json, tell
 from deep_research.errors import UsageError
 from deep_research.export.bundle import check_bundle
@@ -17,7 +17,6 @@ from deep_research.text.script import detect_language
 from deep_research.verify.audit import VerdictWord
 from deep_research.verify.recheck import Recheck
 
-EXIT_NOT_VERIFIED = 3
 _SHOWN_CHARS = 300
 
 

@@ -14,6 +14,7 @@ from typing import Any, Self, TextIO
 import typer
 
 from deep_research.cli.explain import in_words_of, keeping
+from deep_research.cli.options import EXIT_NOT_VERIFIED
 from deep_research.cli.printing import json_line, set_up_logs, show, show_json, show_report, tell, write_bytes
 from deep_research.cli.runs.progress import Display, display
 from deep_research.cli.runs.run_page import cost_in_words, next_commands
@@ -50,7 +51,6 @@ from deep_research.verify.verification import counted_verdicts
 from deep_research.wiring.models import address_of, key_unused_offline, models_left_out
 from deep_research.wiring.stores import opened_store, read_run
 
-EXIT_NOT_VERIFIED = 3
 EXIT_NOT_SEARCHED = 69
 
 

@@ -5,9 +5,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from deep_research.cli.options import Events, Json, Quiet, RunId, Verbose
+from deep_research.cli.options import EXIT_NOT_VERIFIED, Events, Json, Quiet, RunId, Verbose
 from deep_research.cli.printing import counted, show, show_json, tell, write_bytes
-from deep_research.cli.runs.check import EXIT_NOT_VERIFIED
 from deep_research.errors import UsageError
 from deep_research.export.changes import changes_as_html, changes_as_markdown
 from deep_research.export.formats import FORMATS, check_format, exported, format_of

@@ -1,6 +1,7 @@
 """The known formats: what each is recognised by, and the module that reads it.
 
-A new format is one module of its name with `read(raw, name)`, one line here and, if content shows it, one in `sniff`.
+A new format is one module of its name with `read(raw, name)`, one line here, one in `versions` and, if content shows
+it, one in `sniff`.
 A program that has a format of its own adds it with `add_format`.
 """
 

@@ -6,4 +6,4 @@ from deep_research.reasoning.model.writing import WritingByModel
 
 
 class ModelReasoner(PlanningByModel, ReadingByModel, WritingByModel):
-    """All fifteen acts by a model. Raises `UnusableAnswer` where two answers in a row cannot be used."""
+    """All acts by a model. Raises `UnusableAnswer` where two answers in a row cannot be used."""
