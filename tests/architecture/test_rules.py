@@ -145,8 +145,6 @@ def test_texts_name_modules_that_are_there():
 
 def test_a_module_that_is_not_there_is_noticed(tmp_path):
     (tmp_path / "web").mkdir()
-    (tmp_path / "web" / "cache.py").write_text(
-        "x = 'deep_research.web', 'deep_research.web.cache:Cache'\n"
-    )
+    (tmp_path / "web" / "cache.py").write_text("x = 'deep_research.web', 'deep_research.web.cache:Cache'\n")
     (tmp_path / "a.py").write_text("x = 'deep_research.cache'\n")
     assert rules.lost_modules(tmp_path) == ["a.py:1: deep_research.cache"]

@@ -35,42 +35,6 @@ _DARK = {
     SERIES[5]: "#a5d8f5",
 }
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
-# A text is shown as it is: "$5 to $7" is no formula. The padding of the layout is in inches: nothing touches the edge
-# of the card that a picture stands in. With the salt, the same chart is the same bytes.
-_DEFAULTS = f"""
-font.size: 11
-text.parse_math: False
-axes.unicode_minus: False
-axes.titlesize: 13
-axes.titleweight: bold
-axes.titlelocation: left
-axes.titlepad: 12
-axes.spines.top: False
-axes.spines.right: False
-axes.axisbelow: True
-axes.grid: True
-axes.facecolor: {BACKGROUND}
-axes.edgecolor: {TEXT}
-axes.labelcolor: {TEXT}
-axes.titlecolor: {TEXT}
-text.color: {TEXT}
-xtick.color: {TEXT}
-ytick.color: {TEXT}
-grid.color: {GRID}
-grid.linewidth: 0.8
-lines.linewidth: 2.2
-lines.markersize: 6
-legend.frameon: False
-legend.borderaxespad: 1.3
-figure.facecolor: {BACKGROUND}
-figure.figsize: 8, 4.5
-figure.dpi: 150
-savefig.dpi: 150
-figure.constrained_layout.use: True
-figure.constrained_layout.h_pad: 0.2
-figure.constrained_layout.w_pad: 0.2
-svg.hashsalt: deep-research
-"""
 
 
 def apply(language: str = "en") -> None:
@@ -80,10 +44,47 @@ def apply(language: str = "en") -> None:
 
     matplotlib.rcdefaults()
     matplotlib.use("agg")
-    # Matplotlib's types list every name.
-    defaults: dict[Any, str] = dict(line.split(": ") for line in _DEFAULTS.strip().splitlines())
-    cycle = cycler(color=SERIES, marker=MARKERS)
-    matplotlib.rcParams.update({**defaults, "axes.prop_cycle": cycle, "font.family": fonts(language)})
+    matplotlib.rcParams.update(
+        {
+            "font.family": fonts(language),
+            "font.size": 11,
+            # A text is shown as it is: "$5 to $7" is no formula.
+            "text.parse_math": False,
+            "axes.unicode_minus": False,
+            "axes.prop_cycle": cycler(color=SERIES, marker=MARKERS),
+            "axes.titlesize": 13,
+            "axes.titleweight": "bold",
+            "axes.titlelocation": "left",
+            "axes.titlepad": 12,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.axisbelow": True,
+            "axes.grid": True,
+            "axes.facecolor": BACKGROUND,
+            "axes.edgecolor": TEXT,
+            "axes.labelcolor": TEXT,
+            "axes.titlecolor": TEXT,
+            "text.color": TEXT,
+            "xtick.color": TEXT,
+            "ytick.color": TEXT,
+            "grid.color": GRID,
+            "grid.linewidth": 0.8,
+            "lines.linewidth": 2.2,
+            "lines.markersize": 6,
+            "legend.frameon": False,
+            "legend.borderaxespad": 1.3,
+            "figure.facecolor": BACKGROUND,
+            "figure.figsize": (8, 4.5),
+            "figure.dpi": 150,
+            "savefig.dpi": 150,
+            "figure.constrained_layout.use": True,
+            # In inches: nothing touches the edge of the card that a picture stands in.
+            "figure.constrained_layout.h_pad": 0.2,
+            "figure.constrained_layout.w_pad": 0.2,
+            # The same chart is the same bytes.
+            "svg.hashsalt": "deep-research",
+        }
+    )
 
 
 def fonts(language: str = "en") -> list[str]:

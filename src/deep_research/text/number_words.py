@@ -246,7 +246,9 @@ def find_worded(text: str) -> tuple[Quantity, ...]:
             if not taken.isdisjoint(span) or _is_name(plain, span.start):
                 continue
             if values := reading if isinstance(reading, tuple) else reading(match):
-                found.append(Quantity(*values[0], *match.span(), text[slice(*match.span())], values[1:]))
+                (value, unit), *others = values
+                words = text[span.start : span.stop]
+                found.append(Quantity(value, unit, span.start, span.stop, words, tuple(others)))
                 taken.update(span)
     return tuple(sorted(found, key=lambda quantity: quantity.start))
 

@@ -321,7 +321,7 @@ def _read(path: Path, parse: Callable[[str], _Content], empty: _Content, broken:
     """Return what a file holds, or what an empty one would; one that is there and cannot be read is named."""
     try:
         text = path.read_text(encoding="utf-8")
-        return parse(text) if text.strip() else empty
+        return parse(text) if text else empty
     except FileNotFoundError:
         return empty
     except (OSError, ValueError, LookupError, AttributeError):

@@ -1,5 +1,6 @@
 """Commands that check a report: one of ours with its files, or any with its sources."""
 
+import asyncio
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, get_args
@@ -20,7 +21,7 @@ from deep_research.verify.recheck import Recheck
 _SHOWN_CHARS = 300
 
 
-async def verify(
+def verify(
     target: Annotated[str, Argument(metavar="RUN|FILE|BUNDLE", help="A run, its report.md, or a bundle.zip.")],
     digest: Annotated[str | None, Option(metavar="HEX", help="The digest that a bundle must have.")] = None,
     as_json: Json = False,
@@ -38,11 +39,11 @@ async def verify(
     elif digest:
         raise UsageError("Only a bundle has a digest.")
     elif path.is_file():
-        recheck = await runs.recheck_file(path)
+        recheck = asyncio.run(runs.recheck_file(path))
     elif path.suffix or len(path.parts) > 1:
         raise UsageError(f"There is no file {target}.")
     else:
-        recheck = await runs.recheck_run(target)
+        recheck = asyncio.run(runs.recheck_run(target))
     if as_json:
         show_json(passed=recheck.passed, **found, **recheck.to_json())
     else:

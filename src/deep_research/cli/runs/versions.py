@@ -1,5 +1,6 @@
 """Commands on finished reports: replay one, bring it up to date, compare two of them, export one."""
 
+import asyncio
 from pathlib import Path
 from typing import Annotated
 
@@ -73,7 +74,7 @@ async def diff(
         show(unescape(changes_as_markdown(changes, words)), end="")
 
 
-async def export(
+def export(
     run: RunId,
     form: Annotated[
         str | None, Option("--format", "-f", help="Format of the file, if its ending does not say it: md, html, pdf …")
@@ -85,7 +86,7 @@ async def export(
     if name is None:
         raise UsageError(f"Which format? Name one with --format, or a file with its ending: {', '.join(FORMATS)}.")
     check_format(name)
-    contents = await runs.read_contents(run, with_sources=FORMATS[name].needs_sources)
+    contents = asyncio.run(runs.read_contents(run, with_sources=FORMATS[name].needs_sources))
     target = output or Path(f"report-{contents.edition.run[:8]}.{FORMATS[name].ending or name}")
     write_bytes(target, exported(contents, name, target=target))
     tell(f"Wrote {target}")

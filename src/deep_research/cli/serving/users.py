@@ -3,10 +3,10 @@
 import asyncio
 import getpass
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from typer import Argument, Option
@@ -52,7 +52,7 @@ def add_user(
     """Add a user; the password is asked for, or read from standard input."""
     from deep_research.service.accounts.accounts import Limits
 
-    limits = Limits.model_validate(_limits(locals()))
+    limits = Limits.model_validate(_limits(runs_at_once, runs_a_day, usd_a_month, queries_a_day))
     password = _new_password()
 
     async def add() -> None:
@@ -127,7 +127,7 @@ async def change_limits(
     """Change what a user may use; -1 takes a limit away."""
     from deep_research.service.accounts.accounts import Limits
 
-    chosen = _limits(locals())
+    chosen = _limits(runs_at_once, runs_a_day, usd_a_month, queries_a_day)
     async with _opened() as (accounts, _):
         current = (await accounts.named(name)).limits.model_dump()
         await accounts.set_limits(name, Limits.model_validate(current | chosen))
@@ -183,11 +183,9 @@ async def show_log(
         show(line.rstrip())
 
 
-def _limits(chosen: Mapping[str, Any]) -> dict[str, float | None]:
-    """Return the limits among what was given; -1, which stands for none, is None."""
-    from deep_research.service.accounts.accounts import Limits
-
-    limits = {limit: chosen[limit] for limit in Limits.model_fields}
+def _limits(at_once: int | None, a_day: int | None, usd: float | None, queries: int | None) -> dict[str, float | None]:
+    """Return the limits that were given; -1, which stands for none, is None."""
+    limits = {"runs_at_once": at_once, "runs_a_day": a_day, "usd_a_month": usd, "queries_a_day": queries}
     return {limit: None if value == -1 else value for limit, value in limits.items() if value is not None}
 
 

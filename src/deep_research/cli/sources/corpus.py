@@ -1,5 +1,6 @@
 """Commands on the folders of documents: read them ahead of a run, see what was read, search, show, forget."""
 
+import asyncio
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +19,6 @@ from deep_research.documents.readers.port import Reading
 from deep_research.errors import CannotWrite, InputError, SourceError, UsageError
 from deep_research.report.sources.document import Document
 from deep_research.settings import Settings, load_settings
-from deep_research.storage.store.store import Store
 from deep_research.text.messages.words import words_in
 from deep_research.wiring.documents import corpus_of, index_location
 from deep_research.wiring.stores import opened_store
@@ -119,7 +119,7 @@ async def search_corpus(
 
 
 @corpus.command("show")
-async def show_document(
+def show_document(
     address: Annotated[str, Argument(metavar="FILE", help="Path of the file in its folder.")],
     docs: Docs = None,
     run: Annotated[
@@ -130,11 +130,7 @@ async def show_document(
     """Show a document's text as it is searched and quoted."""
     settings = load_settings(docs=docs)
     shown: Document | Reading
-    if run:
-        async with opened_store() as (store, _):
-            shown = await _stored(address, run, store)
-    else:
-        shown = _as_read(address, _folder(settings), settings)
+    shown = asyncio.run(_stored(address, run)) if run else _as_read(address, _folder(settings), settings)
     if as_json:
         show_json(document=shown.to_json())
         return
@@ -180,12 +176,13 @@ def _as_read(address: str, folder: Path, settings: Settings) -> Reading:
         raise InputError(str(exc)) from exc
 
 
-async def _stored(address: str, run: str, store: Store) -> Document:
-    row = await store.get_run(run)
-    known = await store.list_addresses(row.id)
-    if address not in known:
-        raise InputError(f"Run {row.id} did not read {address!r}; it read {', '.join(sorted(known)) or 'nothing'}.")
-    return await store.get_document(known[address])
+async def _stored(address: str, run: str) -> Document:
+    async with opened_store() as (store, _):
+        row = await store.get_run(run)
+        known = await store.list_addresses(row.id)
+        if address not in known:
+            raise InputError(f"Run {row.id} did not read {address!r}; it read {', '.join(sorted(known)) or 'nothing'}.")
+        return await store.get_document(known[address])
 
 
 def _shown_place(folder: Path, hit: PassageHit, settings: Settings) -> str:

@@ -26,11 +26,10 @@ _COMMON = frozenset(
     "이다는의에을를하고가은한도로서인지사자기대시어나해있정것그과수리일제부성전주"
 )
 # Pages declare the old name and use the newer, larger set, as browsers know.
-_LARGER = dict(
-    pair.split()
-    for pair in """gb2312 gb18030, gbk gb18030, big5 big5hkscs, shift_jis cp932, euc_kr cp949, iso8859-1 cp1252,
-    ascii cp1252""".split(",")
-)
+_LARGER = {
+    "gb2312": "gb18030", "gbk": "gb18030", "big5": "big5hkscs", "shift_jis": "cp932", "euc_kr": "cp949",
+    "iso8859-1": "cp1252", "ascii": "cp1252",
+}  # fmt: skip
 # What Python calls an encoding and no text is in; one of them is slow without bound.
 _NO_CHARSETS = frozenset("idna punycode raw-unicode-escape undefined unicode-escape utf-7".split())
 _LABEL = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.ASCII | re.IGNORECASE)

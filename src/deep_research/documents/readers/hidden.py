@@ -15,14 +15,12 @@ _HEX = re.compile(r"#([0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{3,4})(?![0-9a-f])")
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
 _RGB = re.compile(rf"rgba?\(\s*{_NUMBER}(%?)[\s,]+{_NUMBER}%?[\s,]+{_NUMBER}%?(?:[\s,/]+{_NUMBER}(%?))?\s*\)")
 _HSL = re.compile(r"hsla?\(([^()]*)\)")
-_NAMED = dict(
-    pair.split()
-    for pair in """
-    white ffffff, black 000000, snow fffafa, ivory fffff0, whitesmoke f5f5f5, ghostwhite f8f8ff, floralwhite fffaf0,
-    gray 808080, grey 808080, silver c0c0c0, lightgray d3d3d3, lightgrey d3d3d3, red ff0000, blue 0000ff, green 008000,
-    yellow ffff00, navy 000080, azure f0ffff, beige f5f5dc
-    """.split(",")
-)
+_NAMED = {
+    "white": "ffffff", "black": "000000", "snow": "fffafa", "ivory": "fffff0", "whitesmoke": "f5f5f5",
+    "ghostwhite": "f8f8ff", "floralwhite": "fffaf0", "gray": "808080", "grey": "808080", "silver": "c0c0c0",
+    "lightgray": "d3d3d3", "lightgrey": "d3d3d3", "red": "ff0000", "blue": "0000ff", "green": "008000",
+    "yellow": "ffff00", "navy": "000080", "azure": "f0ffff", "beige": "f5f5dc",
+}  # fmt: skip
 _WORD = re.compile(r"[a-z]+")
 # Two colours this near in each channel cannot be told apart at reading distance.
 _NEAR = 12

@@ -1,7 +1,6 @@
 -- What a server keeps beside the runs. Times are ISO-8601 text in UTC; columns marked JSON hold JSON text.
 -- Secrets (passwords, tokens, sign-ins) are kept as digests only.
 -- Files from before the first release have these tables, but no number of a schema.
--- PostgreSQL has the same, in its words for the types (`migrations_postgres`).
 
 CREATE TABLE IF NOT EXISTS users (
     id            TEXT PRIMARY KEY,
@@ -17,7 +16,7 @@ CREATE TABLE IF NOT EXISTS users (
 
 CREATE TABLE IF NOT EXISTS tokens (
     id           TEXT PRIMARY KEY, -- stands in the token itself, so that people find it in a list
-    "user"       TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    user         TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     name         TEXT NOT NULL,
     digest       TEXT NOT NULL UNIQUE,
     scopes       TEXT NOT NULL, -- parted by spaces
@@ -28,7 +27,7 @@ CREATE TABLE IF NOT EXISTS tokens (
 
 CREATE TABLE IF NOT EXISTS sign_ins (
     digest     TEXT PRIMARY KEY,
-    "user"     TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    user       TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     created_at TEXT NOT NULL,
     expires_at TEXT NOT NULL
 );
@@ -44,7 +43,7 @@ CREATE INDEX IF NOT EXISTS failed_sign_ins_by_who ON failed_sign_ins (who, at);
 -- What runs of accounts have reserved or spent, one row for each time that a run began or was taken up again.
 CREATE TABLE IF NOT EXISTS usage (
     id             TEXT PRIMARY KEY,
-    "user"         TEXT NOT NULL,
+    user           TEXT NOT NULL,
     run            TEXT NOT NULL, -- '' until it is written down
     at             TEXT NOT NULL,
     usd_before     REAL NOT NULL, -- what the run had spent by then
@@ -54,24 +53,24 @@ CREATE TABLE IF NOT EXISTS usage (
     seen_at        TEXT NOT NULL, -- when the run had last changed by then
     is_open        INTEGER NOT NULL DEFAULT 1
 );
-CREATE INDEX IF NOT EXISTS usage_by_user ON usage ("user", at);
+CREATE INDEX IF NOT EXISTS usage_by_user ON usage (user, at);
 CREATE INDEX IF NOT EXISTS usage_by_run ON usage (run);
 
 CREATE TABLE IF NOT EXISTS audit (
     number  INTEGER PRIMARY KEY AUTOINCREMENT,
     at      TEXT NOT NULL,
-    "user"  TEXT NOT NULL,
+    user    TEXT NOT NULL,
     address TEXT NOT NULL,
     action  TEXT NOT NULL,
     subject TEXT NOT NULL,
     detail  TEXT NOT NULL -- JSON
 );
 
-CREATE INDEX IF NOT EXISTS audit_by_user ON audit ("user", action, address, at);
+CREATE INDEX IF NOT EXISTS audit_by_user ON audit (user, action, address, at);
 
 CREATE TABLE IF NOT EXISTS collections (
     id         TEXT PRIMARY KEY,
-    "user"     TEXT NOT NULL,
+    user       TEXT NOT NULL,
     name       TEXT NOT NULL,
     created_at TEXT NOT NULL
 );
@@ -88,17 +87,17 @@ CREATE TABLE IF NOT EXISTS files (
 );
 
 CREATE TABLE IF NOT EXISTS idempotency (
-    "user"     TEXT NOT NULL,
+    user       TEXT NOT NULL,
     key        TEXT NOT NULL,
     request    TEXT NOT NULL, -- digest of what was asked
     run        TEXT NOT NULL,
     created_at TEXT NOT NULL,
-    PRIMARY KEY ("user", key)
+    PRIMARY KEY (user, key)
 );
 
 CREATE TABLE IF NOT EXISTS schedules (
     id         TEXT PRIMARY KEY,
-    "user"     TEXT NOT NULL,
+    user       TEXT NOT NULL,
     request    TEXT NOT NULL, -- JSON
     every_s    INTEGER NOT NULL,
     mode       TEXT NOT NULL,

@@ -1,7 +1,7 @@
 """What is asked of a database: transactions that send the named queries of a package. Knows no database.
 
 A package has its statements in `queries.sql`, its schema in numbered `migrations`; what PostgreSQL needs in other words
-stands in `queries_postgres.sql` and `migrations_postgres`, which may include the scripts of `migrations`.
+stands in `queries_postgres.sql` and `migrations_postgres`.
 """
 
 from collections.abc import Callable, Iterable, Mapping

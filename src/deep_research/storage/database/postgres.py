@@ -69,16 +69,6 @@ _MAX_PAUSE_S = 1.0
 # How long a server that answers may refuse a connection (too many of them, it is starting) before that is an error.
 _REFUSED_FOR_S = 2.0
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
-# As in psql: the script of another folder stands here. One that was written for SQLite is put into PostgreSQL's words.
-_INCLUDED = re.compile(r"^\\ir \.\./(\S+)$", re.MULTILINE)
-_WORDS_OF_SQLITE = {
-    "PRAGMA": "-- PRAGMA",
-    " COLLATE NOCASE": "",
-    "TEXT": 'TEXT COLLATE "C"',
-    "REAL": "DOUBLE PRECISION",
-    "BLOB": "BYTEA",
-    "INTEGER PRIMARY KEY AUTOINCREMENT": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
-}
 
 # The transaction did nothing, and doing it again may succeed: the other one won, or the connection is gone.
 _TRY_AGAIN = (
@@ -115,14 +105,7 @@ def load_statements(package: str) -> dict[str, str]:
 
 @cache
 def _migrations(package: str) -> dict[int, str]:
-    def included(name: re.Match[str]) -> str:
-        script = files(package).joinpath(name[1]).read_text(encoding="utf-8")
-        for word, own in _WORDS_OF_SQLITE.items():
-            script = script.replace(word, own)
-        return script
-
-    scripts = load_scripts(package, "migrations_postgres")
-    return {number: _INCLUDED.sub(included, script) for number, script in scripts.items()}
+    return load_scripts(package, "migrations_postgres")
 
 
 class PostgresSession(Session):

@@ -5,7 +5,7 @@ An address that came from a page or a search result never goes through here: `we
 
 import copy
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from socket import gaierror
 from typing import Literal, Self, TypeVar
@@ -70,7 +70,8 @@ class Service:
     address: str
     _: KW_ONLY
     timeout_s: float
-    headers: Mapping[str, str]
+    # It may hold a key.
+    headers: Mapping[str, str] = field(repr=False)
     contact: str = PROJECT_ADDRESS
     setup: Setup = Setup()
 

@@ -1,1 +1,3 @@
-\ir ../migrations/0005_objects.sql
+-- Content that lies outside the database: the name of its object; `packed` is empty then.
+
+ALTER TABLE blobs ADD COLUMN object TEXT COLLATE "C";
