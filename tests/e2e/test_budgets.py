@@ -154,6 +154,7 @@ def test_planned_queries_that_the_budget_forbids_are_counted(tmp_path: Path) -> 
     assert words_in("en")("left_out.query", count=9) in user.report(), user.report()[-1500:]
 
 
+@pytest.mark.long
 def test_a_resumed_run_keeps_to_what_is_left(tmp_path: Path) -> None:
     user = User(tmp_path)
     ended = user.ask("quick", "--budget-tokens", "2000", TEST_KILL_AT="90")

@@ -206,6 +206,7 @@ def test_by_rules_no_program_runs_and_every_point_has_its_evidence(tmp_path: Pat
         assert f"| {row.label} | {row.value:g} |" in piece.quote
 
 
+@pytest.mark.long
 def test_a_run_that_is_killed_as_it_draws_goes_on_and_draws_no_chart_twice(tmp_path: Path) -> None:
     user = User(tmp_path)
     killed = user.ask("charted", TEST_KILL_DRAWING="2")

@@ -93,6 +93,7 @@ def test_nothing_to_search_is_said_in_the_language_of_the_question(user: User) -
     assert "没有可搜索的内容" in assert_explained(user.call("ask", "海港改造花了多少钱？"), 64)
 
 
+@pytest.mark.long
 def test_nobody_is_asked_for_a_question_that_could_not_be_researched(user: User) -> None:
     with Terminal(user, "ask") as terminal:
         before = terminal.until("nothing to search")

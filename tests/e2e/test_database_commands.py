@@ -29,6 +29,7 @@ def _on_postgres(user: User, folder: Path, url: str) -> User:
     return other
 
 
+@pytest.mark.long
 def test_a_run_that_waits_is_copied_answered_and_finished_without_paying_again(
     tmp_path: Path, database_url: str
 ) -> None:
@@ -82,6 +83,7 @@ def test_migrate_makes_the_tables_of_every_part(tmp_path: Path, database_url: st
     assert parts == {f"deep_research.{package.parent.name}" for package in packages} | {"procrastinate"}
 
 
+@pytest.mark.long
 def test_a_run_that_waits_outlives_a_migration(
     tmp_path: Path, database_url: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -215,6 +215,7 @@ def test_question_about_nothing_in_the_folder_finds_nothing(tmp_path: Path) -> N
     assert asked.finished.stderr == ""
 
 
+@pytest.mark.long
 def test_question_from_standard_input_and_report_to_a_file(tmp_path: Path) -> None:
     user = User(tmp_path)
     process = subprocess.run(

@@ -21,6 +21,7 @@ DOCUMENTS = EXAMPLES / "documents"
 QUESTION = "How much did the Harbour Heat retrofit cost?"
 
 
+@pytest.mark.long
 def test_the_python_example_runs(tmp_path: Path) -> None:
     user = User(tmp_path)
     command = [sys.executable, str(EXAMPLES / "from_python.py")]
@@ -34,6 +35,7 @@ def test_the_python_example_runs(tmp_path: Path) -> None:
     assert second.startswith("# ")
 
 
+@pytest.mark.long
 async def test_document_002s_form_with_a_model_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with ModelServer(answer_over_the_wire) as server:
@@ -57,6 +59,7 @@ async def test_a_value_that_does_not_fit_is_a_configuration_error(tmp_path: Path
         )
 
 
+@pytest.mark.long
 async def test_ten_runs_at_once_share_one_limit_on_calls_in_flight(tmp_path: Path) -> None:
     def slowly(asked: Asked) -> Answer:
         answer = answer_over_the_wire(asked)

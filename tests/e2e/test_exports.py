@@ -28,6 +28,7 @@ def _ask(user: User, language: str, file: str) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("language", first_of(sorted(QUESTIONS)))
 def test_a_run_is_written_in_every_format(tmp_path: Path, language: str) -> None:
     user = User(tmp_path)

@@ -16,6 +16,7 @@ QUESTIONS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("language", first_of(sorted(QUESTIONS)))
 def test_a_page_says_what_the_shipped_report_says(tmp_path: Path, language: str):
     user = User(tmp_path)

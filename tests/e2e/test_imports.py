@@ -54,6 +54,7 @@ def test_help_of_a_command_loads_no_machinery(tmp_path: Path, arguments: tuple[s
     assert _loaded_by(User(tmp_path), *arguments) & HEAVY == set()
 
 
+@pytest.mark.long
 def test_history_is_read_without_the_machinery_of_runs(tmp_path: Path) -> None:
     user = User(tmp_path)
     run = Lab(user).ask().id

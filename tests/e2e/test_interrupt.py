@@ -49,6 +49,7 @@ def stories(undisturbed: User, tmp_path_factory: pytest.TempPathFactory) -> Iter
         }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
 def test_one_signal_stops_cleanly_and_a_resume_repeats_no_call(stories: dict[str, "Future[None]"], number: str) -> None:
     stories[number].result()
@@ -173,6 +174,7 @@ def test_a_run_interrupted_while_it_is_claimed_stops(tmp_path: Path) -> None:
     assert user.begun() == []
 
 
+@pytest.mark.long
 def test_a_run_stopped_again_and_again_in_one_process_ends_like_any_other(undisturbed: User, tmp_path: Path) -> None:
     user = User(tmp_path)
     runtime = Lab(user).processor().runtime

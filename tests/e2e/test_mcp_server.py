@@ -66,6 +66,7 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
     return str(result.content[0].text)  # type: ignore[union-attr]
 
 
+@pytest.mark.long
 async def test_a_question_is_researched_with_progress_and_found_again(connect: Connect) -> None:
     told: list[tuple[float, str]] = []
 
@@ -114,6 +115,7 @@ async def test_a_question_is_researched_with_progress_and_found_again(connect: C
         assert (await client.read_resource(uri)).contents[0].text == state["report"]
 
 
+@pytest.mark.long
 # What tools do does not depend on the transport, which the test above tries both ways.
 @pytest.mark.parametrize("connect", ["http"], indirect=True)
 async def test_a_chinese_question_is_asked_back_answered_and_followed_up(connect: Connect) -> None:

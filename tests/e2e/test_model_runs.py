@@ -167,6 +167,7 @@ class _Failing(ScriptedAnalyst):
         return await super().complete(request, on_delta=on_delta)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("act", first_of(["judge", "assess", "extract", "draft", "edit"]))
 def test_a_refused_key_stops_the_run_and_keeps_what_was_paid(tmp_path: Path, act: str) -> None:
     user = User(tmp_path)

@@ -213,6 +213,7 @@ def test_a_streamed_response_keeps_to_the_protocol(api: OpenAI) -> None:
     assert later[0].sequence_number == 11
 
 
+@pytest.mark.long
 def test_responses_name_the_one_before(client: Client, api: OpenAI) -> None:
     asked = api.responses.create(model=MODEL, input=VAGUE)
     assert asked.status == "completed"
@@ -327,6 +328,7 @@ def gated(tmp_path: Any) -> Iterator[tuple[Client, GatedModel]]:
         model.gate.set()
 
 
+@pytest.mark.long
 def test_the_same_request_sent_again_joins_the_run_under_way(gated: tuple[Client, GatedModel]) -> None:
     client, model = gated
     answers: list[str] = []

@@ -63,6 +63,7 @@ def test_every_page_opens_where_nothing_is_set(server: str, path: str, language:
     assert answer.status_code == 200, answer.text
 
 
+@pytest.mark.long
 @needs_chromium
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("language", QUESTIONS)

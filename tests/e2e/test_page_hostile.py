@@ -68,6 +68,7 @@ def _assert_harmless(reader: Reader, path: str) -> None:
         assert reader.overflow() <= 0, (path, width)
 
 
+@pytest.mark.long
 def test_titles_sources_queries_and_errors_are_shown_as_text(
     browser: Browser, client: Client, settings: Settings
 ) -> None:
@@ -114,6 +115,7 @@ def test_questions_options_and_plans_are_shown_as_text_and_come_back_as_they_wer
             assert shown == list(OURS[:5])
 
 
+@pytest.mark.long
 def test_what_is_typed_into_the_form_comes_back_as_it_was(browser: Browser, client: Client) -> None:
     with reading(browser, client.address) as reader:
         page = reader.page

@@ -94,6 +94,7 @@ def test_a_citation_shows_its_passage_and_leads_to_the_stored_source(browser: Br
         assert download.value.path().stat().st_size > 100
 
 
+@pytest.mark.long
 def test_a_long_question_without_an_answer_has_a_short_title_and_is_not_called_verified(browser: Browser, client: Site):
     asked = f"Who won the 1994 chess championship? {'It matters who played in the final. ' * 100}".strip()[:3000]
     run = client.finished(asked)["id"]
@@ -125,6 +126,7 @@ def test_every_format_can_be_had(browser: Browser, client: Site, report: str):
             page.locator(".exports").evaluate("each => each.closest('details').open = true")
 
 
+@pytest.mark.long
 def test_a_follow_up_is_asked_and_the_chain_is_shown(browser: Browser, client: Site, report: str):
     with reading(browser, client.address) as reader:
         page = reader.page
@@ -152,6 +154,7 @@ def test_a_follow_up_is_asked_and_the_chain_is_shown(browser: Browser, client: S
         expect(page.get_by_role("heading", name=QUESTION)).not_to_be_in_viewport()
 
 
+@pytest.mark.long
 def test_an_update_shows_what_has_changed(browser: Browser, client: Site):
     changed = client.documents / "ratepayers opinion 2026.md"
     earlier = client.finished()["id"]
@@ -182,6 +185,7 @@ def test_an_update_shows_what_has_changed(browser: Browser, client: Site):
         changed.write_text(before, encoding="utf-8")
 
 
+@pytest.mark.long
 def test_runs_are_found_tagged_and_deleted(browser: Browser, client: Site):
     run = client.finished("What did the plant cost in 2025?", tags=["energy"])["id"]
     waiting = client.wait(client.ask("Tell me about it")["id"])["id"]
@@ -213,6 +217,7 @@ def test_runs_are_found_tagged_and_deleted(browser: Browser, client: Site):
         assert client.http.get(f"/api/runs/{run}").status_code == 404
 
 
+@pytest.mark.long
 def test_a_thousand_runs_are_paged(browser: Browser, client: Site):
     keep_runs(client.settings, [f"Kept question {number}" for number in range(1000)])
     seen: list[str] = []
@@ -228,6 +233,7 @@ def test_a_thousand_runs_are_paged(browser: Browser, client: Site):
     assert seen == [f"Kept question {number}" for number in range(90)]
 
 
+@pytest.mark.long
 def test_documents_are_uploaded_read_searched_and_deleted(browser: Browser, client: Site, tmp_path: Path):
     note = tmp_path / "Notiz <b> 笔记.md"
     note.write_text("# Heat\n\nThe boiler of Kettle Point burns wood chips.\n", encoding="utf-8")
@@ -324,6 +330,7 @@ def test_history_tells_what_was_not_verified_and_finds_the_words_of_reports(
         expect(page.locator(".run")).to_have_count(0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("locale", first_of(["en-US", "zh-CN"]))
 def test_buttons_and_choices_have_room_for_their_words(browser: Browser, client: Site, report: str, locale: str):
     with reading(browser, client.address, locale=locale, viewport={"width": 390, "height": 844}) as reader:
@@ -362,6 +369,7 @@ def test_settings_name_what_is_missing_and_no_secret(browser: Browser, client: S
         expect(page.locator(".settings tbody tr:visible")).to_have_count(1)
 
 
+@pytest.mark.long
 def test_schedules_are_paused_and_deleted(browser: Browser, client: Site):
     asked = {"question": f"{QUESTION} {ATTACK}", "every": "7d"}
     made = client.http.post("/api/schedules", json=asked)
@@ -379,6 +387,7 @@ def test_schedules_are_paused_and_deleted(browser: Browser, client: Site):
         expect(page.get_by_text("No schedules.")).to_be_visible()
 
 
+@pytest.mark.long
 def test_long_reports_stay_usable(browser: Browser, client: Site):
     run = keep_report(client.settings, long_report())
     with reading(browser, client.address) as reader:
@@ -402,6 +411,7 @@ def test_long_reports_stay_usable(browser: Browser, client: Site):
         assert 45 <= line <= 80
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("locale", first_of(["zh-CN", "zh-TW"]))
 def test_everything_speaks_the_language_of_the_reader(browser: Browser, client: Site, locale: str):
     run = client.finished(CHINESE)["id"]

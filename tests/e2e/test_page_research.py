@@ -75,6 +75,7 @@ def _watch_shifts(page: Page) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_question_with_files_is_asked_back_planned_watched_and_survives_reload_and_restart(
     browser: Browser, slow: tuple[SlowModel, ModelServer], tmp_path: Path
 ) -> None:
@@ -181,6 +182,7 @@ def _survive_a_kill(page: Page, server: ServerProcess, model: SlowModel) -> None
     assert model.drafts == 3
 
 
+@pytest.mark.long
 def test_a_run_that_waits_for_its_turn_or_stops_says_so(
     browser: Browser, slow: tuple[SlowModel, ModelServer], tmp_path: Path
 ) -> None:
@@ -210,6 +212,7 @@ def test_a_run_that_waits_for_its_turn_or_stops_says_so(
         client.wait(asks, "done")
 
 
+@pytest.mark.long
 def test_everything_can_be_done_with_the_keyboard_alone(browser: Browser, by_rules: Client) -> None:
     with reading(browser, by_rules.address) as reader:
         page = reader.page
@@ -247,6 +250,7 @@ def _tab_to(page: Page, selector: str, key: str = "Tab") -> None:
     raise AssertionError(f"the keyboard does not reach {selector}")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("locale", "heading", "start", "vague", "ask", "plan"),
     [
@@ -277,6 +281,7 @@ def test_the_way_to_a_report_is_the_same_in_chinese(
         expect(page.get_by_role("textbox", name="What do you want to know?")).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_plain_form_is_enough_where_scripts_are_off(browser: Browser, by_rules: Client) -> None:
     with reading(browser, by_rules.address, java_script_enabled=False) as reader:
         page = reader.page
@@ -289,6 +294,7 @@ def test_a_plain_form_is_enough_where_scripts_are_off(browser: Browser, by_rules
         expect(page.get_by_text("Export").first).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_form_that_does_not_fit_says_where_and_keeps_what_was_typed(browser: Browser, by_rules: Client) -> None:
     with reading(browser, by_rules.address) as reader:
         page = reader.page

@@ -52,6 +52,7 @@ def assert_undisturbed(user: User, undisturbed: User) -> None:
     assert keys_but_status(user.events()) == keys_but_status(undisturbed.events())
 
 
+@pytest.mark.long
 def test_a_run_killed_on_one_host_goes_on_at_another(undisturbed: User, tmp_path: Path, database_url: str) -> None:
     here, there = hosts(tmp_path, database_url)
     assert here.ask("quick", TEST_KILL_AT="200").returncode == -signal.SIGKILL

@@ -107,6 +107,7 @@ def test_focus_is_refused_in_words_once_the_report_is_written(tmp_path: Path) ->
     assert "Noise" not in _headings(lab.user.report())
 
 
+@pytest.mark.long
 def test_focus_named_over_the_api_outlives_a_killed_server(tmp_path: Path) -> None:
     with GatedModel() as model:
         env = {f"DEEP_RESEARCH_{name.upper()}": value for name, value in model.settings.items()}

@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from deep_research.pipeline.adapters import Adapters
 from deep_research.request import SearchEngineConfig
 from deep_research.testing import StaticSearch
@@ -13,6 +15,7 @@ from tests.support.analyst import ScriptedAnalyst
 from tests.support.world import numbered_pages, with_models
 
 
+@pytest.mark.long
 def test_scopes_of_journal_and_events_never_change(tmp_path: Path) -> None:
     scripted, analyst, asked = (User(tmp_path / name) for name in ("scripted", "analyst", "asked"))
     search = SearchEngineConfig(parallel_strategy="race")

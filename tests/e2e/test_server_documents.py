@@ -462,6 +462,7 @@ async def test_a_finished_run_outlives_its_documents_and_says_why_it_cannot_be_d
                 await attempt
 
 
+@pytest.mark.long
 def test_what_a_killed_server_was_sent_is_removed_and_what_it_kept_is_read(tmp_path):
     with server_process(tmp_path) as server:
         client = server.client

@@ -44,6 +44,7 @@ def _assert_told_once(folder: Path) -> None:
     assert all(count == last == keys for _, count, last, keys in told), told
 
 
+@pytest.mark.long
 def test_a_server_killed_in_the_middle_of_twenty_runs_goes_on_with_all_of_them(tmp_path: Path) -> None:
     with server_process(tmp_path, DEEP_RESEARCH_SERVER_RUNS_AT_ONCE=str(RUNS), **SLOW) as server:
         user = User(tmp_path)
@@ -140,6 +141,7 @@ def _scope(folder: Path, run: str) -> str:
         return str(store.execute("SELECT pending ->> '$.scope' FROM runs WHERE id = ?", (run,)).fetchone()[0])
 
 
+@pytest.mark.long
 def test_a_port_in_use_is_said_port_0_tells_the_one_it_took_and_ctrl_c_ends_it(tmp_path: Path) -> None:
     user = User(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:

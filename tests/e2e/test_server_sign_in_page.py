@@ -72,6 +72,7 @@ def evil(request: pytest.FixtureRequest, server: Client) -> Iterator[str]:
     listening.server_close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("locale", "heading", "wrong"),
     first_of([("en-US", "Sign in", "password is wrong"), ("zh-CN", "登录", "不正确"), ("zh-TW", "登入", "不正確")]),
@@ -109,6 +110,7 @@ def _runs(page: Page) -> set[str]:
     return set(page.locator("main a[href^='/runs/']").evaluate_all("links => links.map(link => link.pathname)"))
 
 
+@pytest.mark.long
 def test_a_page_of_somebody_else_can_do_nothing_with_a_sign_in(server, browser, evil, folder):
     with reading(browser, server.address) as reader:
         page = reader.page

@@ -50,6 +50,7 @@ def _race(user: User, account: str, *, usd: float) -> list[dict[str, Any]]:
     return [json.loads(one.stdout) for one in ended]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("limits", "usd", "refused_by", "most_runs"),
     [
@@ -107,6 +108,7 @@ def test_two_servers_that_start_runs_of_one_account_at_once_keep_its_limit(tmp_p
         assert all(used == pytest.approx(2) for used in usage)
 
 
+@pytest.mark.long
 def test_a_run_that_is_taken_over_keeps_to_its_own_budget(tmp_path: Path, database_url: str) -> None:
     env = {
         "DEEP_RESEARCH_DATABASE_URL": database_url,

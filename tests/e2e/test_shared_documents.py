@@ -153,6 +153,7 @@ def _killed_after(files: int, docs: Path, url: str) -> int:
     return subprocess.run([sys.executable, __file__, str(docs), url, str(files)], env=env, check=False).returncode
 
 
+@pytest.mark.long
 async def test_an_indexing_that_is_killed_again_and_again_is_finished_by_another_host(tmp_path, database_url):
     docs = tmp_path / "docs"
     docs.mkdir()

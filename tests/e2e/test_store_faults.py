@@ -87,6 +87,7 @@ async def test_lock_that_is_given_back_in_time_is_not_noticed(tmp_path):
     await patient.close()
 
 
+@pytest.mark.long
 def test_processes_may_open_a_new_store_at_the_same_instant(tmp_path):
     start = time.monotonic() + 2
     children = [_spawn("open_together", tmp_path, f"run-{number}", start) for number in range(4)]

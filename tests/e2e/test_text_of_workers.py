@@ -14,6 +14,7 @@ from tests.support.postgres import PostgresServer
 from tests.support.worker_hosts import at_work
 
 
+@pytest.mark.long
 def test_a_report_is_read_at_a_server_while_a_worker_has_it_written(postgres: PostgresServer, tmp_path: Path) -> None:
     latencies = Latencies(short=0.1, long=2.0, search=0.1, page=0.1, robots=0.0)
     with (

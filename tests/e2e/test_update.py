@@ -316,6 +316,7 @@ def test_an_update_of_what_has_not_changed_says_so(tmp_path: Path) -> None:
     assert "Nothing has changed." in ended.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("language", first_of(["en", "zh-Hant"]))
 def test_a_page_that_vanished_is_gone_and_one_that_is_down_is_not_judged(language: Any, tmp_path: Path) -> None:
     with LocalWeb(articles(12, language=language), hits_a_search=8) as web:

@@ -88,6 +88,7 @@ async def test_a_question_is_answered_from_pages_that_are_kept(language: Any, tm
         await store.close()
 
 
+@pytest.mark.long
 async def test_the_same_run_with_a_cache_repeats_no_request(tmp_path: Path) -> None:
     with LocalWeb(articles(30), hits_a_search=10) as web:
         web.faults["127.0.0.7"] = Answer("<title>Gone</title>", status=410)
@@ -101,6 +102,7 @@ async def test_the_same_run_with_a_cache_repeats_no_request(tmp_path: Path) -> N
         assert len(web.log) == 2 * asked
 
 
+@pytest.mark.long
 async def test_two_hosts_with_one_database_make_each_search_and_fetch_once(tmp_path: Path, database_url: str) -> None:
     pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
     with LocalWeb(articles(30), hits_a_search=10) as web:
@@ -152,6 +154,7 @@ async def test_copies_of_one_story_are_quoted_once(tmp_path: Path) -> None:
     assert "[2]" not in report.final_report.split("## References")[0]
 
 
+@pytest.mark.long
 async def test_every_fault_at_once_costs_its_own_pages_and_nothing_else(tmp_path: Path) -> None:
     """One engine hangs, one answers nonsense; each kind of broken page stands among good ones."""
     pages = articles(40)
@@ -222,6 +225,7 @@ def _command_line(web: LocalWeb, tmp_path: Path) -> User:
     return User(tmp_path, env=env)
 
 
+@pytest.mark.long
 def test_sources_and_cache_at_the_command_line(tmp_path: Path) -> None:
     with LocalWeb(articles(10), hits_a_search=4) as web:
         user = _command_line(web, tmp_path)

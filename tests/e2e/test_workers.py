@@ -78,6 +78,7 @@ def site(folder: Path, url: str, **settings: str) -> Iterator[Site]:
             site.close()
 
 
+@pytest.mark.long
 def test_two_workers_share_the_runs_of_a_server_which_tells_their_events(tmp_path: Path, database_url: str) -> None:
     with site(tmp_path, database_url) as here:
         runs = here.ask(6)
@@ -101,6 +102,7 @@ def test_two_workers_share_the_runs_of_a_server_which_tells_their_events(tmp_pat
         assert "deep_research_runs_queued 0.0" in here.server.client.http.get("/metrics").text
 
 
+@pytest.mark.long
 def test_any_server_shows_what_workers_do_and_a_worker_what_its_runs_use(tmp_path: Path, database_url: str) -> None:
     port = free_port()
     with (
@@ -143,6 +145,7 @@ def _folder(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed_costs_no_paid_call(tmp_path: Path, database_url: str) -> None:
     with site(tmp_path, database_url) as here:
         runs, worker = here.ask(4), here.worker()
@@ -156,6 +159,7 @@ def test_a_worker_that_is_killed_costs_no_paid_call(tmp_path: Path, database_url
         assert "deep_research_takeovers 4.0" in here.server.client.http.get("/metrics").text
 
 
+@pytest.mark.long
 def test_a_worker_that_is_stopped_lets_go_of_its_runs_and_others_go_on(tmp_path: Path, database_url: str) -> None:
     with site(tmp_path, database_url) as here:
         (run,), worker = here.ask(1), here.worker()
@@ -171,6 +175,7 @@ def test_a_worker_that_is_stopped_lets_go_of_its_runs_and_others_go_on(tmp_path:
         assert len(here.user.logged("begin")) == here.calls([run], "done"), "a call was made twice"
 
 
+@pytest.mark.long
 def test_a_worker_that_was_frozen_changes_nothing_when_it_wakes(tmp_path: Path, database_url: str) -> None:
     with site(tmp_path, database_url, DEEP_RESEARCH_LEASE_S=str(LEASE_S)) as here:
         (run,), worker = here.ask(1), here.worker()
@@ -218,6 +223,7 @@ def test_a_run_that_kills_its_workers_is_given_up_until_it_is_tried_again(tmp_pa
         here.all_done([run])
 
 
+@pytest.mark.long
 def test_workers_take_nothing_new_while_the_queue_is_drained(tmp_path: Path, database_url: str) -> None:
     with site(tmp_path, database_url) as here:
         here.user.run("queue", "drain")
@@ -238,6 +244,7 @@ def test_a_worker_without_a_shared_database_says_what_it_needs(tmp_path: Path) -
     assert "--workers 1" in assert_explained(user.run("serve", "--workers", "0", "--no-open"), 64)
 
 
+@pytest.mark.long
 def test_processes_beside_a_server_share_its_files(tmp_path: Path) -> None:
     with server_process(tmp_path, "--workers", "2", **SLOW) as server:
         runs = [server.client.ask(f"What did project {number} cost and achieve?")["id"] for number in range(4)]

@@ -158,7 +158,7 @@ MAKING_TASK = re.compile(
 # What is to be done or made up, not found out.
 _GENRE = r"(?:poem|poetry|haiku|sonnet|limerick|song|lyrics|story|stories|tale|novel|joke|screenplay)s?\b"
 ERRAND = re.compile(
-    r"(?i)^\W*(?:please |(?:can|could|would|will) you (?:please )?)?(?:(?!.*\b(?:how|what|which|whether|or|vs)\b)"
+    r"(?i)^\W*+(?:please |(?:can|could|would|will) you (?:please )?)?(?:(?!.*\b(?:how|what|which|whether|or|vs)\b)"
     r"(?:(?:book|order|buy|reserve|call|remind|wake|pay|e-?mail) (?:me|us|my|an?|some|two|three|\d+)\b"
     r"|(?:send|deliver|forward|mail) (?!me|us).{1,60}\bto (?:my|our|him|her|them)\b)"
     rf"|(?:(?:write|compose|make up|invent)(?: me| us)?(?: an?| some| another)?|tell (?:me|us) an?)"
