@@ -304,7 +304,7 @@ def _about_answer(text: str, mention: re.Match[str], first: int, grammar: Gramma
 def _stretches(lowered: str, grammar: Grammar) -> list[tuple[int, int]]:
     """Return the surroundings of every hint, joined where they meet."""
     hints = _HINTS if lowered.isascii() or not _HAN.search(lowered) else _HINTS + _HINTS_ZH
-    found = [match.start() for each in hints for match in re.finditer(re.escape(each), lowered)]
+    found = [match.start() for each in hints if each in lowered for match in re.finditer(re.escape(each), lowered)]
     found += [match.start() for hint in grammar.hints for match in hint.finditer(lowered)]
     joined: list[tuple[int, int]] = []
     for at in sorted(found):

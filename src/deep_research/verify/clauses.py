@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from deep_research.text.analyzer import content_terms
 from deep_research.text.folding import to_simplified
@@ -43,6 +44,7 @@ def clauses_of(text: str) -> list[str]:
     return [clause for clause in _CLAUSE.split(text) if clause and clause.strip()]
 
 
+@lru_cache(maxsize=2_048)
 def terms_of(text: str) -> frozenset[str]:
     """Return what a text is about, in either script of Chinese, without its quantities."""
     for worded in split_figures(text)[1]:

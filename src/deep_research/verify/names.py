@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 from deep_research.text.analyzer import CJK, CJK_CHARACTER
 from deep_research.text.folding import to_simplified
@@ -50,12 +51,9 @@ _KIND_AHEAD = re.compile(rf"(?:(?![和与及的在是为由])[\u3400-\u9fff]){{0
 
 def unknown_name(text: str, quotes: str) -> str:
     """Return the first name in Latin letters that the quotes do not hold; quotes in another script cannot tell."""
-    words = _LATIN_WORD.findall(_BESIDE_CJK.sub(" ", quotes))
-    if len(CJK_CHARACTER.findall(quotes)) > len(words) and not CJK_CHARACTER.search(text):
+    words, stems, initials, is_cjk = _latin_words(quotes)
+    if is_cjk and not CJK_CHARACTER.search(text):
         return ""
-    stems = {word.lower()[:_NAME_STEM] for word in words}
-    stems |= {stem for pair in _PEOPLES if not stems.isdisjoint(pair) for stem in pair}
-    initials = "".join(word[0].upper() for word in words)
     for parts in _names(text):
         if "".join(part[0] for part in parts if part.lower() not in _UNNAMED) in words:
             continue
@@ -66,6 +64,17 @@ def unknown_name(text: str, quotes: str) -> str:
             if any(word[:_NAME_STEM] not in stems and word not in _UNNAMED for word in letters if len(word) > 1):
                 return part
     return ""
+
+
+# Each name of a sentence is looked for in the same few texts.
+@lru_cache(maxsize=64)
+def _latin_words(quotes: str) -> tuple[frozenset[str], frozenset[str], str, bool]:
+    """Return the words in Latin letters, their stems and first letters, and whether most of a text is in Chinese."""
+    words = _LATIN_WORD.findall(_BESIDE_CJK.sub(" ", quotes))
+    stems = {word.lower()[:_NAME_STEM] for word in words}
+    stems |= {stem for pair in _PEOPLES if not stems.isdisjoint(pair) for stem in pair}
+    initials = "".join(word[0].upper() for word in words)
+    return frozenset(words), frozenset(stems), initials, len(CJK_CHARACTER.findall(quotes)) > len(words)
 
 
 def _names(text: str) -> Iterator[list[str]]:

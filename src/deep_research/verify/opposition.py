@@ -216,6 +216,7 @@ def is_opposed(claim: str, sentences: Iterable[str]) -> bool:
     return bool(near) and any(check(claimed, near) for check in (_is_denied, _has_opposite, _is_reversed))
 
 
+@lru_cache(maxsize=4_096)
 def has_side(term: str) -> bool:
     """Return whether a term has an opposite, such as more and less."""
     return term in _sides() or any(not pair.isdisjoint(term) for pair in _TURNING)
