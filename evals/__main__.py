@@ -10,6 +10,7 @@ SETS = {
     "clarify_gate": "clarify_gate",
     "hotpotqa": "hotpotqa250",
     "cmrc": "cmrc2018_zh",
+    "reading": "reading",
     "scifact_claims": "scifact_claims_train",
     "wice": "wice_dev",
     "turned": "scifact_claims_train",

@@ -89,8 +89,8 @@ def failures_of(report: str, question: dict[str, Any]) -> Iterator[str]:
     for row in question.get("rows", []):
         if not any(all(plain(cell) in line for cell in row) for line in lines):
             yield f"no row: {' | '.join(row)}"
-    denies = any(plain(words_in(language)("nothing.answer"))[:12] in first for language in _LANGUAGES)
-    denies = denies or any(plain(words_in(language)("nothing.report"))[:12] in first for language in _LANGUAGES)
+    denies = any(plain(words_in(language)("nothing.answer"))[:24] in first for language in _LANGUAGES)
+    denies = denies or any(plain(words_in(language)("nothing.report"))[:24] in first for language in _LANGUAGES)
     if denies and question["answerable"]:
         yield "says that it is not answered, and it is"
     if not denies and not question["answerable"]:

@@ -1,4 +1,4 @@
-"""Trains what `deep_research.text.learned_orders` knows orders by: `python tools/train_orders.py`.
+"""Trains what `deep_research.text.learned_orders` knows orders by: `python -m tools.train_orders`.
 
 A logistic regression over the sentences of `evals/orders/` (written by us: lines by hand, and frames that are filled
 at random) and of real pages of `../shared/evaldata`, among them those that a first round takes for orders. Needs numpy.
@@ -19,6 +19,7 @@ import numpy as np
 
 from deep_research.text.folding import to_simplified
 from deep_research.text.learned_orders import SIZE, LearnedWeights, features, sentences, slot_of, tokens_of
+from tools.minimize import minimize
 
 ROOT = Path(__file__).parents[1]
 OWN = ROOT / "evals" / "orders"
@@ -29,7 +30,7 @@ FRAMES = {"order": (10, 1, 0.6), "ask": (30, 1, 3.0), "plain": (10, 0, 0.6), "de
 LINE_ORDER, LINE_PLAIN, REAL = 3.0, 2.0, 1.0
 THRESHOLD = 0.65
 _REGULAR = 0.01
-_STEPS, _MEMORY = 80, 8
+_STEPS = 80
 _FIRST, _HARD, _PER_PAGE = 13_000, 12_000, 60
 # So many of the orders written by hand are missed by a look at their single words, which spares the look at the rest.
 _GATE = 0.01
@@ -88,32 +89,7 @@ def fit(table: Table, examples: Sequence[Example], start: Array | None = None, s
         loss = counts @ np.logaddexp(0, -margin) + _REGULAR / 2 * weights @ weights
         return float(loss), change + _REGULAR * weights
 
-    at = np.zeros(SIZE + 1) if start is None else start.copy()
-    value, slope = cost(at)
-    past: list[tuple[Array, Array]] = []
-    for _ in range(steps):
-        way = -_turned(slope, past)
-        length = 1.0 if past else 1 / np.linalg.norm(slope)
-        while (new := cost(at + length * way))[0] > value + 1e-4 * length * (slope @ way) and length > 1e-10:
-            length /= 2
-        past = [*past[1 - _MEMORY :], (length * way, new[1] - slope)]
-        at, (value, slope) = at + length * way, new
-    return at
-
-
-def _turned(slope: Array, past: Sequence[tuple[Array, Array]]) -> Array:
-    """Return a slope as the bends met on the past steps turn it."""
-    shares = []
-    for step, bend in reversed(past):
-        share = (step @ slope) / (bend @ step)
-        shares.append(share)
-        slope = slope - share * bend
-    if past:
-        step, bend = past[-1]
-        slope = slope * (step @ bend) / (bend @ bend)
-    for (step, bend), share in zip(past, reversed(shares), strict=True):
-        slope = slope + step * (share - (bend @ slope) / (bend @ step))
-    return slope
+    return minimize(cost, np.zeros(SIZE + 1) if start is None else start, steps)
 
 
 def weights_of(found: Array, examples: Sequence[Example]) -> LearnedWeights:

@@ -11,15 +11,17 @@ _OPPOSITE = {"gt": "le", "ge": "lt", "lt": "ge", "le": "gt"}
 # Words that set a bound, named as the module `operator` names it.
 _SIGN = re.compile(
     r"(?P<no>(?:\b(?:no|not|never)\b|n't\b)\s(?:\w+ )?|没有?|未|不)?(?:"
-    r"(?P<ge>\bat least|\breach(?:ed)?|\bsince|\bfrom|\bbetween|至少|达到|[从自])"
-    r"|(?P<le>\bat most|\bup to|\buntil|\bwithin|至多|截至)"
+    r"(?P<ge>\bat least|\breach(?:ed)?|\bsince|\bfrom|\bbetween"
+    # "至少睡得下四个人": what can be so many stands between.
+    r"|[至最]少[^\d一二两三四五六七八九十百千万，。、]{0,4}|达到|[从自])"
+    r"|(?P<le>\bat most|\bup to|\buntil|\bwithin|[至最]多|截至)"
     r"|(?P<lt>\b(?:less|fewer|shorter|lower|smaller|earlier|cheaper|younger|lighter)(?: \w+){0,4}? than"
-    r"|\bunder|\bbelow|\bbefore|\bshort of|[低少小短早]于|不[足到]|未[满达])"
+    r"|\bunder|\bbelow|\bbefore|\bshort of|[低少小短早]于|不[足到满]|未[满达])"
     r"|(?P<gt>\b(?:more|\w+er)(?: \w+){0,4}? than|\bover|\babove|\bexceed\w*|\bbeyond|\bafter"
     r"|超[过出]|[多高大长晚]于|逾))了?\s?(?:about |roughly |the )?"
 )
 _BEHIND = re.compile(
-    r"\s?\S{0,2}(?:(?P<ge>or (?:more|later)|以[上来]|起)|(?P<le>or (?:less|fewer|earlier)|以[下内])"
+    r"\s?\S{0,2}(?:(?P<ge>or (?:more|later)|以[上来]|起)|(?P<le>or (?:less|fewer|earlier)|以[下内]|为?止)"
     r"|(?P<gt>[之以]?后)|(?P<lt>[之以]?前))"
 )
 _TO = re.compile(r"(?:\b(?:to|until|through|till)|[–—~至到-])\s?(?:the end of )?$")

@@ -10,8 +10,10 @@ from deep_research.text.dates import ANY_YEAR, find_dates, find_months
 from deep_research.text.quantities import find_quantities
 
 _NUMBER_CELL = re.compile(r"[-+]?(?:[€$£¥]|[A-Z]{3})?\s?\d[\d,. ]*\s?[^\W\d]{0,8}\.?%?")
-_MONTH_CELL = re.compile(r"(\d{4})[-/.年](\d{1,2})月?")
+_MONTH_CELL = re.compile(r"((?:19|20)\d\d)[-/.年](1[0-2]|0?[1-9])月?")
 _DAY_CELL = re.compile(r"(\d{1,2})[/.](\d{1,2})[/.](\d{4})\b")
+# British and American endings: "litre", "liter".
+_RE = re.compile(r"(?<=[^\W\daeiou])re(?=s?\b)")
 OF_YEARS = re.compile(r"year|season|\bfy|年|季", re.IGNORECASE)
 
 
@@ -27,7 +29,7 @@ class TextColumn:
     @cached_property
     def terms(self) -> frozenset[str]:
         """Return the terms of the label."""
-        return frozenset(content_terms(self.label.replace("_", " ")))
+        return label_terms(self.label)
 
     @cached_property
     def numbers(self) -> tuple[float | None, ...]:
@@ -58,6 +60,11 @@ class TextColumn:
     def rows_with(self, cells: set[str]) -> set[int]:
         """Return the rows that have one of these cells."""
         return {at for at, cell in enumerate(self.cells) if cell in cells}
+
+
+def label_terms(text: str) -> frozenset[str]:
+    """Return the terms of a label, or of a question that is held against labels, in one spelling."""
+    return frozenset(content_terms(_RE.sub("er", text.replace("_", " ").lower())))
 
 
 def _number(cell: str) -> float | None:

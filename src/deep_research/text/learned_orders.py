@@ -4,15 +4,15 @@ The weights are those of a sentence's words, of two neighbours and of three Chin
 writes them.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
 from itertools import pairwise
 from math import sqrt
 from typing import NamedTuple
 from zlib import crc32
+
+from deep_research.text.learned import read_learned
 
 SIZE = 1 << 16
 # A line that goes on in small letters is no new sentence.
@@ -89,6 +89,5 @@ def slot_of(feature: str) -> int:
 @cache
 def shipped_weights() -> LearnedWeights:
     """Return the weights of the package; the first line of their file says what they were trained on."""
-    header, _, values = (files(__package__) / "learned_orders.bin").read_bytes().partition(b"\n")
-    found = json.loads(header)
-    return LearnedWeights(memoryview(values).cast("b"), found["least"], found["gate"])
+    header, values = read_learned(__package__, "learned_orders.bin")
+    return LearnedWeights(values, header["least"], header["gate"])

@@ -37,6 +37,14 @@ from deep_research.reasoning.rules.question.spelling import Respelled, respellin
         ("advice", "我们应该换供应商吗？"),
         ("open", "The state of our warehouse in Lindau"),
         ("open", "茶园现状"),
+        # What no pattern holds is told by the words of questions like it.
+        ("who_when_where", "I'd like to hear who looks after the greenhouse"),
+        ("procedure", "Walk me through returning a borrowed kayak"),
+        ("reason", "What lay behind the closing of the ferry line?"),
+        ("trend", "Has the number of swimmers been rising or falling over the years?"),
+        ("overview", "Give me the gist of the letter from the council"),
+        ("list", "还没交会费的会员名单"),
+        ("who_when_where", "請問是哪個單位負責這項工程的驗收"),
     ],
 )
 def test_the_kind_of_answer_that_is_asked_for(kind: str, question: str):

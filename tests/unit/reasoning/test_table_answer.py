@@ -3,7 +3,7 @@
 import pytest
 
 from deep_research.reasoning.rules.question.analysis import analyze_question
-from deep_research.reasoning.rules.quoting.table_answer import choose_rows, summary_of
+from deep_research.reasoning.rules.quoting.table_answer import ShownRows, choose_rows
 from deep_research.text.tables import find_tables
 
 ORDERS = """| Order | Customer | Due | Delivered | Delay (days) | Amount GBP |
@@ -224,6 +224,15 @@ def test_months_without_a_year_are_of_the_year_that_their_table_stands_under(
     assert ([row.cells[0] for row in chosen.rows] if chosen else []) == rows
 
 
+def test_a_row_without_a_date_is_of_the_year_that_its_table_is_of():
+    [table] = find_tables(ORDERS.replace("2024-05-20 | 2024-05-20", "open | open"))
+    question = "Which orders of 2024 were there?"
+    for around, firsts_of in (("Orders 2024", ["D-02", "D-03", "D-04"]), ("Orders", ["D-02", "D-03"])):
+        chosen = choose_rows(table, question, analyze_question(question), around)
+        assert chosen is not None
+        assert [row.cells[0] for row in chosen.rows] == firsts_of
+
+
 def test_a_year_is_not_the_month_that_is_asked_for():
     table = "| Year | Gas (kWh) |\n| --- | --- |\n| 2023 | 900 |\n| 2024 | 800 |\n"
     assert firsts(table, "Which month had the highest gas use in 2023?") == []
@@ -255,6 +264,63 @@ def test_an_extreme_is_found_by_the_words_of_its_column(question: str, first: st
     assert firsts(table, question) == [first]
 
 
+HELPERS = """| Name | Team | Languages | Minutes | Rooms | Fire-watch course | Fee (GBP) | Paid on |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+| Ada | Fire watch | English, Dutch | 95 | 3 | no | 3120.00 | 2024-05-01 |
+| Ben | Gate | English | 88 | 2 | yes | 2450.00 | |
+| Cyd | Gate | Dutch | 130 | 3 | yes | 900.00 | |
+| Dov | Fire watch | English, French | 60 | 4 | yes | 1100.00 | 2024-06-02 |
+"""
+HELPERS_ZH = """| 姓名 | 可住人數 | 坪數 | 售價 | 結果 |
+| --- | --- | --- | --- | --- |
+| 甲 | 2 | 8 | 90 | 通過 |
+| 乙 | 4 | 7 | 150 | 不通過 |
+| 丙 | 6 | 9 | 80 | 緩議 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "rows"),
+    [
+        (HELPERS, "Which helpers have taken the fire-watch course?", ["Ben", "Cyd", "Dov"]),
+        (HELPERS, "Which helpers speak Dutch?", ["Ada", "Cyd"]),
+        (HELPERS, "Which helpers want three rooms?", ["Ada", "Cyd"]),
+        (HELPERS, "Which helpers stayed for more than an hour and a half?", ["Ada", "Cyd"]),
+        (HELPERS, "Which helpers over £1,000 have not been paid yet?", ["Ben"]),
+        (HELPERS, "Which helpers cost less than 3,000 pounds and stayed under two hours?", ["Ben", "Dov"]),
+        (HELPERS_ZH, "至少睡得下四個人的有哪些？", ["乙", "丙"]),
+        (HELPERS_ZH, "不到一百塊的有哪些？", ["甲", "丙"]),
+        (HELPERS_ZH, "通過的是哪些人？", ["甲"]),
+    ],
+)
+def test_each_condition_finds_its_column(table: str, question: str, rows: list[str]):
+    assert firsts(table, question) == rows
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("What did the repairs cost all together?", ("Σ Cost €: 2885", "530 + 1185 + 1170 = 2885")),
+        ("What did the repairs cost altogether?", ("Σ Cost €: 2885", "530 + 1185 + 1170 = 2885")),
+        ("修理一共花了多少钱？", ("Σ Cost €: 2885", "530 + 1185 + 1170 = 2885")),
+        ("What is the average cost of a repair?", ("Ø Cost €: 961.67", "(530 + 1185 + 1170) / 3 = 961.67")),
+        ("What did each repair cost?", None),
+        ("What is the difference in cost?", None),
+    ],
+)
+def test_a_total_and_a_mean_are_computed_from_the_rows(question: str, told: tuple[str, str] | None):
+    rows = [(("Order", f"R-{cost}"), ("Cost €", cost)) for cost in ("530", "1,185", "1170")]
+    assert ShownRows(rows, question, analyze_question(question)).computed == told
+
+
+def test_a_difference_is_of_two_rows_and_a_told_total_is_not_computed():
+    question = "What is the difference in cost?"
+    rows = [(("Order", name), ("Cost €", cost)) for name, cost in (("Total", "800"), ("B", "300"))]
+    assert ShownRows(rows, question, analyze_question(question)).computed is None
+    rows = [(("Order", name), ("Cost €", cost)) for name, cost in (("A", "500"), ("B", "300"))]
+    assert ShownRows(rows, question, analyze_question(question)).computed == ("Δ Cost €: 200", "500 - 300 = 200")
+
+
 def test_what_is_to_be_left_out_is_left_out():
     assert firsts(ORDERS, "Which orders of 2024 were late? Leave out those of Hexley.") == ["D-03", "D-04"]
 
@@ -267,6 +333,7 @@ def test_what_is_to_be_left_out_is_left_out():
             [(("Order", "D-04"), ("Customer", "Oakhurst"), ("Amount GBP", "1850"))],
             "D-04 · Oakhurst: Amount GBP 1850",
         ),
+        ("Which order had the largest amount?", [(("Amount", "1850"),)], "Amount 1850"),
         (
             "How has the number of visitors developed?",
             [(("Year", "2020"), ("Visitors", "80")), (("Year", "2019"), ("Visitors", "100"))],
@@ -280,7 +347,7 @@ def test_what_is_to_be_left_out_is_left_out():
     ],
 )
 def test_an_extreme_and_a_trend_are_told_in_a_line(question: str, rows: list[tuple[tuple[str, str], ...]], told: str):
-    assert summary_of(rows, question, analyze_question(question)) == told
+    assert ShownRows(rows, question, analyze_question(question)).summary == told
 
 
 @pytest.mark.parametrize(
@@ -306,4 +373,4 @@ def test_an_extreme_and_a_trend_are_told_in_a_line(question: str, rows: list[tup
 def test_a_trend_of_two_columns_names_both(labels: tuple[str, ...], question: str, told: str):
     lines = (("2020", "91", "58"), ("2022", "119", "84"))
     rows = [tuple(zip(labels, line, strict=True)) for line in lines]
-    assert summary_of(rows, question, analyze_question(question)) == told
+    assert ShownRows(rows, question, analyze_question(question)).summary == told

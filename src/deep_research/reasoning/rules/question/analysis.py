@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any, cast
 
 from deep_research.reasoning.rules.lexicon import load_table
+from deep_research.reasoning.rules.question.kinds import kind_of
 from deep_research.reasoning.rules.question.material import topic_part
 from deep_research.reasoning.rules.question.phrases import chinese_pieces, phrases, question_words
 from deep_research.reasoning.values import QUESTION_KINDS, Brief, QuestionAnalysis, QuestionKind
@@ -93,7 +94,7 @@ _ASKS_FOR: dict[str, str] = {
 def _patterns() -> list[tuple[str, re.Pattern[str]]]:
     return [
         (
-            cast(QuestionKind, kind.removeprefix("other_")),
+            kind,
             re.compile("|".join(f"(?:{pattern})" for pattern in chain(*spellings.values()))),
         )
         for kind, spellings in load_table("question_kinds").items()
@@ -190,7 +191,7 @@ def is_answered_first(brief: Brief) -> bool:
 def is_broad(brief: Brief) -> bool:
     """Return whether a question asks for all sides of its subject, or has no subject but the documents."""
     is_whole = topic_part(brief.question) != brief.question or not _has_subject(brief.question)
-    return is_whole or any(_matched(part) == "broad" for part in brief.analysis.parts)
+    return is_whole or any(_likeliest(part) == "broad" for part in brief.analysis.parts)
 
 
 def has_one_subject(brief: Brief) -> bool:
@@ -216,15 +217,27 @@ def _has_subject(question: str) -> bool:
     return bool(phrases(question)) or any(len(CJK_CHARACTER.findall(piece)) > 1 for piece in pieces)
 
 
-def _matched(part: str) -> str:
-    """Return the first kind whose pattern a text holds, "" where none does."""
+def asking_part(question: str) -> str:
+    """Return the first part of a question that asks for something, without what is to be left out."""
+    asking = _EXCLUDED.sub(" ", question)
+    return next(iter(_parts(asking)), asking)
+
+
+def cues_of(part: str) -> tuple[str, ...]:
+    """Return the kinds whose patterns a text holds, in their order."""
     simple = to_simplified(part).lower().strip()
-    return next((kind for kind, pattern in _patterns() if pattern.search(simple)), "")
+    return tuple(kind for kind, pattern in _patterns() if pattern.search(simple))
+
+
+def _likeliest(part: str) -> str:
+    """Return the kind that is learned; what asks for effects or results by a pattern of its own wants all sides."""
+    cues = cues_of(part)
+    return "broad" if cues[:1] == ("broad",) else kind_of(part, cues)
 
 
 def _kind(part: str) -> QuestionKind:
-    found = _matched(part).removeprefix("other_")
-    return "open" if found in ("", "broad") else cast(QuestionKind, found)
+    found = _likeliest(part)
+    return "open" if found == "broad" else cast(QuestionKind, found)
 
 
 def sort_asked_for(part: str) -> str:
@@ -257,7 +270,7 @@ def _parts(question: str) -> tuple[str, ...]:
     sentences = [question[start:end].strip() for start, end in split_sentences(question)] or [question]
     asking = [text for text in sentences if text.endswith(("?", "？"))]
     if not asking:
-        asking = [text for text in sentences if _matched(text)][-1:]
+        asking = [text for text in sentences if cues_of(text)][-1:]
     parts: list[str] = []
     for text in asking:
         at = sentences.index(text)
@@ -266,7 +279,7 @@ def _parts(question: str) -> tuple[str, ...]:
         held = f"{sentences[at - 1]} " if is_about_told else ""
         for piece, gap in _pieces(text):
             held += piece
-            if _matched(piece) and held.strip():
+            if cues_of(piece) and held.strip():
                 parts.append(held.strip())
                 held = ""
             else:

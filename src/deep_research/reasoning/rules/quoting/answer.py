@@ -9,7 +9,7 @@ from typing import NamedTuple
 from deep_research.reasoning.rules.question.analysis import ordinals_in, part_analysis, sort_asked_for
 from deep_research.reasoning.rules.quoting.relevance import Weights
 from deep_research.reasoning.rules.quoting.selection import Candidate, stands_alone
-from deep_research.reasoning.rules.quoting.table_answer import choose_rows
+from deep_research.reasoning.rules.quoting.table_answer import choose_rows, is_computed
 from deep_research.reasoning.rules.quoting.units import (
     SourceSentence,
     Unit,
@@ -547,7 +547,7 @@ def _in_run(
 def _answering_rows(
     document: Document, stretches: Sequence[tuple[int, int]], whole: UnitContext, sought: AnswerSought, question: str
 ) -> list[Candidate]:
-    tables = []
+    tables, is_whole = [], sought.analysis.kind in TABLE_KINDS or is_computed(question)
     asked = frozenset(content_terms(question))
     for table in find_tables(document.text):
         headings = headings_above(document.text, table.start)
@@ -564,9 +564,9 @@ def _answering_rows(
             )
             for row in chosen.rows
         ]
-        more = _FITTING_TABLE * chosen.fit * (sought.analysis.kind in TABLE_KINDS or chosen.fit >= 1)
+        more = _FITTING_TABLE * chosen.fit * (is_whole or chosen.fit >= 1)
         tables.append([Candidate(unit, sought.score(unit, place) + more) for unit in units])
-    if sought.analysis.kind not in TABLE_KINDS:
+    if not is_whole:
         return sorted((candidate for rows in tables for candidate in rows), key=best_candidate)[:_ROWS]
     best = max((row.score for rows in tables for row in rows), default=0.0)
     # The rows of a table stay together.

@@ -2,8 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 
 from deep_research.reasoning.rules.question.analysis import has_short_outline, is_answered_first, is_topic
 from deep_research.reasoning.rules.question.sections import Aspect, aspect_of, aspects_named
@@ -27,7 +28,7 @@ from deep_research.reasoning.rules.quoting.selection import (
     stands_alone,
     trimmed,
 )
-from deep_research.reasoning.rules.quoting.table_answer import summary_of
+from deep_research.reasoning.rules.quoting.table_answer import ShownRows, is_computed
 from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, as_sentence, cells_of, states_nothing
 from deep_research.reasoning.values import (
     PRECISE_KINDS,
@@ -224,7 +225,7 @@ def supporting(ranked: Sequence[Evidence], brief: Brief) -> list[Evidence]:
     if not ranked:
         return []
     kind, best = brief.analysis.kind, ranked[0].score
-    is_table = kind in TABLE_KINDS
+    is_table = kind in TABLE_KINDS or is_computed(brief.question)
     room = (_OVERVIEW_SUPPORT if kind == "overview" else _SUPPORT)[brief.length]
     room += _MAX_PIECES.get(kind, 4) + STEPS * (kind == "procedure")
     least = (_OVERVIEW_SUPPORTS if kind == "overview" else _SUPPORTS) * best
@@ -255,13 +256,20 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: tuple[Strings
     labels = (label for piece in draft.evidence if piece.header for label, _ in cells_of(piece.finding))
     headed = (place.headed for place in places.values())
     subjects = Subjects(frozenset(analyze(" ".join(labels))).union(*headed), *beside)
-    wanted = (piece for piece in draft.evidence if not parts[0].is_excluded(units[piece.id], places[piece.id].around))
+    wanted = [piece for piece in draft.evidence if not parts[0].is_excluded(units[piece.id], places[piece.id].around)]
     ranked = best_first(wanted)
     if not ranked:
         return Conclusion(is_answered=False)
     kind = draft.brief.analysis.kind
     met = {piece.id for piece in ranked for part in parts if part.is_met(units[piece.id], places[piece.id], subjects)}
     shown: list[Evidence] = []
+    is_table = kind in TABLE_KINDS or is_computed(draft.brief.question)
+    # What code chose by the columns that the question names needs no more of its words.
+    headers = [piece.header for piece in ranked if piece.header and piece.score >= _TABLE * ranked[0].score]
+    table = [piece for piece in ranked if is_table and piece.header in headers[:1]]
+    cells = [cells_of(piece.finding) for piece in table]
+    if table and ShownRows(cells, draft.brief.question, draft.brief.analysis).are_sure:
+        met.update(piece.id for piece in table)
     if kind in PRECISE_KINDS:
         if not met:
             nearest = sorted(
@@ -284,7 +292,7 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: tuple[Strings
     elif kind == "procedure":
         chosen = _steps_first(ranked)[:1]
     elif rows and (ranked[0].header or kind in TABLE_KINDS):
-        chosen = [piece for piece in rows if piece.header == rows[0].header]
+        chosen = [piece for piece in (wanted if is_table else rows) if piece.header == rows[0].header]
     elif beside_each_other := _compared(ranked, parts, units, places, draft.brief):
         return Conclusion(abstract=beside_each_other, support=tuple(piece.id for piece in shown))
     else:
@@ -350,7 +358,7 @@ def _compared(
 
 
 def _shown(chosen: Sequence[Evidence], brief: Brief) -> Paragraphs:
-    return tuple(_with_summary(paragraph, brief) for paragraph in paragraphs_of("abstract", chosen))
+    return tuple(chain.from_iterable(_with_summary(each, brief) for each in paragraphs_of("abstract", chosen)))
 
 
 def _places(draft: Draft) -> dict[str, UnitContext]:
@@ -376,12 +384,17 @@ def _unit(piece: Evidence) -> Unit:
     return Unit((as_sentence(piece.finding if piece.header else piece.quote),), "", header)
 
 
-def _with_summary(paragraph: Paragraph, brief: Brief) -> Paragraph:
-    """Return a table under what it comes to, where an extreme or a trend is asked for."""
+def _with_summary(paragraph: Paragraph, brief: Brief) -> Iterator[Paragraph]:
+    """Yield a table under what it comes to: what is computed from it, or its extreme or trend."""
     if paragraph.kind != "table":
-        return paragraph
-    lead = summary_of([row.cells for row in paragraph.sentences], brief.question, brief.analysis)
-    return paragraph.model_copy(update={"lead": lead})
+        yield paragraph
+        return
+    shown = ShownRows([row.cells for row in paragraph.sentences], brief.question, brief.analysis)
+    if found := shown.computed:
+        text, basis = found
+        computed = Sentence(text=text, kind="calculation", evidence=paragraph.cite_ids, basis=basis)
+        yield Paragraph(section=paragraph.section, sentences=(computed,))
+    yield paragraph.model_copy(update={"lead": shown.summary})
 
 
 def worths_for(draft: Draft, parts: Sequence[AnswerSought]) -> list[Worth]:
