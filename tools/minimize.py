@@ -20,10 +20,12 @@ def minimize(cost: Callable[[Array], tuple[float, Array]], start: Array, steps: 
         length = 1.0 if past else 1 / np.linalg.norm(slope)
         while (new := cost(at + length * way))[0] > value + 1e-4 * length * (slope @ way) and length > _ENOUGH:
             length /= 2
-        past = [*past[1 - _MEMORY :], (length * way, new[1] - slope)]
-        at, (value, slope) = at + length * way, new
-        if length <= _ENOUGH:
+        step, bend = length * way, new[1] - slope
+        # A step that brings no bend has arrived.
+        if length <= _ENOUGH or step @ bend <= _ENOUGH * (step @ step):
             break
+        past = [*past[1 - _MEMORY :], (step, bend)]
+        at, (value, slope) = at + step, new
     return at
 
 

@@ -80,6 +80,8 @@ QuestionKind = Literal[
 QUESTION_KINDS: frozenset[str] = frozenset(get_args(QuestionKind))
 # Only these can be found not to be answered: what they ask for is there or is not.
 PRECISE_KINDS: frozenset[QuestionKind] = frozenset({"fact", "yes_no", "who_when_where", "list", "extreme"})
+# What these ask for stands in several rows, or in several sentences.
+TABLE_KINDS: frozenset[QuestionKind] = frozenset({"list", "extreme", "trend", "comparison"})
 
 
 class QuestionAnalysis(Value):
@@ -418,12 +420,13 @@ class Draft(Value):
 
 
 class Conclusion(Value):
-    """What answers the question; whether it is answered, and what of it is not.
+    """What answers the question; whether it is answered, how likely the answer is right, and what is not answered.
 
     Where `support` names evidence, a short answer shows no other beside it.
     """
 
     is_answered: bool = True
+    likelihood: float = 1.0
     support: Strings = ()
     unanswered: Strings = ()
     abstract: Paragraphs = ()

@@ -47,13 +47,18 @@ class Chapter(Value):
     paragraphs: tuple[Caption | Paragraph, ...]
 
 
+# From this likelihood on an answer stands without a mark of doubt.
+_DOUBTED = 0.3
+
+
 class ReportLayout(Value):
     """A whole report before it is rendered; `about` is what the run did and could not do, a line each.
 
     `pictures` are those of the cited sources, source by source.
     `notice` is what a reader must know with the answer, below it. `knowledge` is what a model says by itself where no
     source was found; nothing of it is cited or checked. Without references, the report says where they are. Where the
-    sources do not answer the question, `is_answered` is false.
+    sources do not answer the question, `is_answered` is false; `likelihood` says how likely the answer is the one that
+    was asked for, where rules chose it.
     """
 
     title: str
@@ -69,6 +74,12 @@ class ReportLayout(Value):
     run_line: str
     has_references: bool = True
     is_answered: bool = True
+    likelihood: float = 1.0
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Return whether the answer may not be the one that was asked for."""
+        return self.is_answered and self.likelihood < _DOUBTED
 
     @property
     def paragraphs(self) -> list[Paragraph]:

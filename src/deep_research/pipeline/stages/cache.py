@@ -1,5 +1,6 @@
 """Cache: completes the run: what was found and read, its statistics, and the copy of its report."""
 
+import json
 from typing import Any
 
 from deep_research.pipeline.context import StageContext
@@ -9,6 +10,7 @@ from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.pipeline.statistics import statistics_of
 from deep_research.report.citation import Source
+from deep_research.report.edition import Edition
 from deep_research.report.escaping import escape, escape_address, escape_heading, fence
 from deep_research.report.markdown import seen_from
 from deep_research.storage.store.port import JournalRow
@@ -31,6 +33,12 @@ async def cache(state: DeepResearchState, context: StageContext) -> Update:
     events = await records.store.read_events(records.run)
     calls_answered = await model_calls(calls, records.store)
     statistics = statistics_of(calls, events, spent=context.run.journal.ledger.spent, answers=calls_answered)
+    written = Edition.from_json(json.loads((folder.path / "edition.json").read_text(encoding="utf-8"))).report
+    statistics["answer"] = {
+        "is_answered": written.is_answered,
+        "is_doubtful": written.is_doubtful,
+        "likelihood": written.likelihood,
+    }
     await context.run.rounds.write(folder)
     await folder.write_json(LAST_FILE, statistics)
     report = (folder.path / "report.md").read_text(encoding="utf-8")

@@ -95,6 +95,7 @@ class ReportGenerator:
             gaps=conclusion.unanswered,
             has_references=context.request.enable_references,
             is_answered=conclusion.is_answered and any(paragraph.kind != "note" for paragraph in paragraphs),
+            likelihood=round(conclusion.likelihood, 2),
             run_line=words("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
         )
         report, unplaced = await with_figures(report, state.figures, words, records, before=before)
@@ -116,7 +117,11 @@ class ReportGenerator:
         health = await health_of(cited_snapshots, records, is_followed=earlier is not None)
         account = SearchSummary(health, context.adapters.specs, words)
         report = report.replace(
-            notice=(*account.notice(), *_unread(findings.brief, words, has_model=bool(models))),
+            notice=(
+                *((words("report.doubtful"),) if report.is_doubtful else ()),
+                *account.notice(),
+                *_unread(findings.brief, words, has_model=bool(models)),
+            ),
             # Where no source answered, nothing can be said of what they hold.
             abstract=(*(() if health.is_unanswered else report.abstract), *cuts, *_legend(report, words)),
             gaps=() if health.is_unanswered else (*report.gaps, *(unread_of(gaps, words) if is_open else ())),

@@ -103,7 +103,8 @@ class ReportSource(Source):
 class Report(BaseModel):
     """The report of a run that is done: its text as Markdown, its sources in the order of their numbers, its figures.
 
-    `is_verified` says whether every sentence passed its check, `is_answered` whether the sources answer the question;
+    `is_verified` says whether every sentence passed its check, `is_answered` whether the sources answer the question,
+    `is_doubtful` whether the answer may not be the one that was asked for;
     it was not searched where every search failed.
     """
 
@@ -114,6 +115,7 @@ class Report(BaseModel):
     markdown: str
     is_verified: bool
     is_answered: bool
+    is_doubtful: bool
     is_searched: bool
     sources: list[ReportSource]
     figures: list[ReportFigure]
@@ -143,6 +145,7 @@ def report_shape(result: Result, contents: Contents) -> Report:
         markdown=contents.markdown,
         is_verified=result.is_verified,
         is_answered=edition.report.is_answered,
+        is_doubtful=edition.report.is_doubtful,
         is_searched=result.is_searched,
         sources=[
             ReportSource(**dict(source), number=number, is_cited=source.document in cited)

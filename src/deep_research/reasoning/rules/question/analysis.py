@@ -232,7 +232,9 @@ def cues_of(part: str) -> tuple[str, ...]:
 def _likeliest(part: str) -> str:
     """Return the kind that is learned; what asks for effects or results by a pattern of its own wants all sides."""
     cues = cues_of(part)
-    return "broad" if cues[:1] == ("broad",) else kind_of(part, cues)
+    found = "broad" if cues[:1] == ("broad",) else kind_of(part, cues)
+    # Nobody is advised who does not ask for it.
+    return "fact" if found == "advice" and not cues and len(content_terms(part)) <= _FEW_TERMS else found
 
 
 def _kind(part: str) -> QuestionKind:

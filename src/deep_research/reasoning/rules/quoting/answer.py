@@ -19,7 +19,7 @@ from deep_research.reasoning.rules.quoting.units import (
     runs_of,
     states_nothing,
 )
-from deep_research.reasoning.values import QuestionAnalysis
+from deep_research.reasoning.values import TABLE_KINDS, QuestionAnalysis
 from deep_research.report.sources.document import Document
 from deep_research.text.analyzer import CJK_CHARACTER, analyze, content_terms
 from deep_research.text.columns import OF_YEARS
@@ -440,7 +440,7 @@ def _meets(found: Iterable[str], wanted: Iterable[str]) -> bool:
 
 
 # Of one document, so many sentences and, where no table is asked for, rows may answer.
-_FEW_SENTENCES, _ROWS = 4, 2
+_FEW_SENTENCES, _ROWS, MAX_MET = 4, 2, 6
 _SENTENCES = {"overview": 30}
 # So many characters of a document name whom it is from.
 _OPENING = 240
@@ -450,8 +450,6 @@ _LOOKED_AT = 200_000
 _BEFORE, _AFTER = 2, 2
 # Another table of the same document answers too if it is nearly as good.
 _NEARLY = 0.9
-# What these kinds ask for stands in several rows, or in several sentences.
-TABLE_KINDS = frozenset({"list", "extreme", "trend", "comparison"})
 # A cause is told in so many sentences of a paragraph.
 _CAUSE = 4
 _FIGURES, _TOGETHER = 3, ("money", "share")
@@ -463,6 +461,8 @@ _MANUAL = re.compile(
 )
 # A table with a row for each period, or with rows that meet a condition, was made for such a question.
 _FITTING_TABLE = 0.8
+# One row alone is hardly a list.
+_ONE_ROW = 0.4
 
 
 def answering_parts(
@@ -535,6 +535,11 @@ def _in_run(
         if sought.analysis.kind == "reason":
             ends = (end for end in range(last, len(run)) if "\n\n" in document.text[run[end - 1].end : run[end].start])
             last = min(at + _CAUSE, next(ends, len(run)))
+        # What leads to a list stands with its items.
+        while run[last - 1].text.endswith((":", "：")) or at + 1 < last < min(at + STEPS, len(run)):
+            if last == len(run) or line_kind(document.text, run[last].start) != "item":
+                break
+            last += 1
         if sought.analysis.asks_for in _TOGETHER and sought.has_sort(Unit((sentence,), headings)):
             # The figures of a paragraph stay together.
             while last < min(at + _FIGURES, len(run)) and sought.has_sort(Unit((run[last],), headings)):
@@ -547,7 +552,7 @@ def _in_run(
 def _answering_rows(
     document: Document, stretches: Sequence[tuple[int, int]], whole: UnitContext, sought: AnswerSought, question: str
 ) -> list[Candidate]:
-    tables, is_whole = [], sought.analysis.kind in TABLE_KINDS or is_computed(question)
+    tables, are_met, is_whole = [], [], sought.analysis.kind in TABLE_KINDS or is_computed(question)
     asked = frozenset(content_terms(question))
     for table in find_tables(document.text):
         headings = headings_above(document.text, table.start)
@@ -565,9 +570,13 @@ def _answering_rows(
             for row in chosen.rows
         ]
         more = _FITTING_TABLE * chosen.fit * (is_whole or chosen.fit >= 1)
+        more -= _ONE_ROW * (sought.analysis.kind == "list" and len(units) == 1)
         tables.append([Candidate(unit, sought.score(unit, place) + more) for unit in units])
+        are_met.append(chosen.fit >= 1 and len(units) <= MAX_MET)
     if not is_whole:
-        return sorted((candidate for rows in tables for candidate in rows), key=best_candidate)[:_ROWS]
+        # Rows that meet a condition of the question are told together.
+        few = (row for rows, is_met in zip(tables, are_met, strict=True) for row in (rows if is_met else rows[:_ROWS]))
+        return sorted(few, key=best_candidate)[:MAX_MET]
     best = max((row.score for rows in tables for row in rows), default=0.0)
     # The rows of a table stay together.
     tops = [(max(row.score for row in rows), rows) for rows in tables]

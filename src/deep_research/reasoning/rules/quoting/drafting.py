@@ -5,13 +5,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
+from math import exp
 
 from deep_research.reasoning.rules.question.analysis import has_short_outline, is_answered_first, is_topic
 from deep_research.reasoning.rules.question.sections import Aspect, aspect_of, aspects_named
 from deep_research.reasoning.rules.quoting.answer import (
+    MAX_MET,
     MIN_STEPS,
     STEPS,
-    TABLE_KINDS,
     AnswerSought,
     Subjects,
     UnitContext,
@@ -32,6 +33,7 @@ from deep_research.reasoning.rules.quoting.table_answer import ShownRows, is_com
 from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, as_sentence, cells_of, states_nothing
 from deep_research.reasoning.values import (
     PRECISE_KINDS,
+    TABLE_KINDS,
     Brief,
     Conclusion,
     Context,
@@ -43,6 +45,8 @@ from deep_research.reasoning.values import (
 from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import TABLE_ROWS, Paragraph, Sentence, row
 from deep_research.text.analyzer import CJK, CJK_CHARACTER, analyze
+from deep_research.text.dates import find_dates
+from deep_research.text.learned import read_learned
 from deep_research.text.quantities import find_quantities
 from deep_research.text.sentences import STAMPED, TextSpan, split_sentences
 
@@ -180,8 +184,15 @@ def _texts(paragraph: Paragraph) -> list[str]:
 
 
 # What stands beside the best of an answer is nearly as good.
-_BESIDE, _TABLE = 0.85, 0.75
+_BESIDE, _TABLE, _TABLE_OF_EXTREME = 0.85, 0.75, 0.5
+# A meeting is told by the document with most decisions: so much counts each of the first ones.
+_DECISION, _DECISIONS = 0.2, 4
+# So many passages that meet the question are as good as more.
+_ENOUGH_MET = 4
 _OVERVIEW_PIECES = 10
+# Of these sorts, a newer figure replaces an older one: in passages so near in score, and in the question's words.
+_SUPERSEDED = frozenset({"money", "count", "share", "duration", "date"})
+_RIVAL, _ABOUT_THE_SAME_SHARE, _STAMP = 0.7, 0.75, 24
 # What a word of the aspect that a part asks for counts.
 _HIT = 0.4
 # Two figures of one unit beside such a word tell how something changed.
@@ -235,7 +246,7 @@ def supporting(ranked: Sequence[Evidence], brief: Brief) -> list[Evidence]:
     rows = [piece for piece in ranked if piece.header and piece.score >= _SUPPORTS * best]
     if is_table and rows:
         rows = [piece for piece in rows if piece.header == rows[0].header]
-    return best_first([*choose(prose, room=room), *rows[: _MAX_ROWS if is_table else 2]])
+    return best_first([*choose(prose, room=room), *rows[: _MAX_ROWS if is_table else MAX_MET]])
 
 
 def _steps_first(ranked: Sequence[Evidence]) -> list[Evidence]:
@@ -265,10 +276,12 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: tuple[Strings
     shown: list[Evidence] = []
     is_table = kind in TABLE_KINDS or is_computed(draft.brief.question)
     # What code chose by the columns that the question names needs no more of its words.
-    headers = [piece.header for piece in ranked if piece.header and piece.score >= _TABLE * ranked[0].score]
+    nearly = (_TABLE_OF_EXTREME if kind == "extreme" else _TABLE) * ranked[0].score
+    headers = [piece.header for piece in ranked if piece.header and piece.score >= nearly]
     table = [piece for piece in ranked if is_table and piece.header in headers[:1]]
     cells = [cells_of(piece.finding) for piece in table]
-    if table and ShownRows(cells, draft.brief.question, draft.brief.analysis).are_sure:
+    are_sure = bool(table) and ShownRows(cells, draft.brief.question, draft.brief.analysis).are_sure
+    if are_sure:
         met.update(piece.id for piece in table)
     if kind in PRECISE_KINDS:
         if not met:
@@ -281,11 +294,16 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: tuple[Strings
         shown = [piece for piece in ranked if piece.id in met or piece.score >= _TABLE * ranked[0].score]
         ranked = [piece for piece in ranked if piece.id in met]
     best = ranked[0].score
-    rows = [piece for piece in ranked if piece.header and piece.score >= _TABLE * best]
+    nearly = (_TABLE_OF_EXTREME if kind == "extreme" else _TABLE) * best
+    rows = [piece for piece in ranked if piece.header and piece.score >= nearly]
     chosen: list[Evidence] = []
     if kind == "overview":
-        own = [piece for piece in ranked if piece.document == ranked[0].document and not piece.header]
-        decided = [piece for piece in own if parts[0].has_sort(units[piece.id], places[piece.id].around)]
+        prose = [piece for piece in ranked if not piece.header]
+        settled = [piece for piece in prose if parts[0].has_sort(units[piece.id], places[piece.id].around)]
+        count = Counter(piece.document for piece in settled)
+        told = max(prose, key=lambda each: each.score + _DECISION * min(count[each.document], _DECISIONS), default=None)
+        own = [piece for piece in prose if told and piece.document == told.document]
+        decided = [piece for piece in settled if piece in own]
         best_own = (decided if len(decided) > 1 else own)[:_OVERVIEW_PIECES]
         chosen = sorted(best_own, key=lambda piece: piece.start)
         shown = [piece for piece in own if not states_nothing(piece.quote)]
@@ -301,8 +319,75 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: tuple[Strings
             chosen += [piece for piece in own[:1] if piece not in chosen]
         more = [piece for piece in ranked if piece.score >= _BESIDE * best and piece not in chosen]
         chosen += more[: max(0, _MAX_PIECES.get(kind, 4) - len(chosen))]
+        chosen = _newest_first(chosen, ranked, parts[0], units, places)
     answer = _better_given_first(_shown(chosen, draft.brief), draft.evidence)
-    return Conclusion(abstract=answer, support=tuple(piece.id for piece in shown))
+    likelihood = 1.0
+    if kind in PRECISE_KINDS and chosen:
+        first = chosen[0]
+        others = [piece.score for piece in ranked if piece.document != first.document]
+        signs = signs_of(parts[0], units[first.id], places[first.id]) | {
+            "score": first.score,
+            "margin": first.score - max(others, default=0.0),
+            "met": min(len(met), _ENOUGH_MET) / _ENOUGH_MET,
+            "chosen by columns": float(are_sure),
+        }
+        likelihood = likelihood_of(signs)
+    return Conclusion(abstract=answer, support=tuple(piece.id for piece in shown), likelihood=likelihood)
+
+
+def signs_of(sought: AnswerSought, unit: Unit, place: UnitContext) -> dict[str, float]:
+    """Return what tells of the leading passage of an answer whether it is the one that was asked for."""
+    own = sought.weights.share(unit.terms)
+    known, unknown = len(sought.weights.of), len(sought.unknown)
+    return {
+        "any": 1.0,
+        "own": own,
+        "around": sought.weights.share(unit.terms | frozenset(analyze(place.around)) | place.neighbours) - own,
+        "unknown": unknown / max(1, known + unknown),
+        "few words": 1 / (1 + known),
+        "row": float(unit.header is not None),
+        "holds the sort": float(sought.has_sort(unit)),
+        "states nothing": float(unit.header is None and states_nothing(unit.text)),
+        f"asks for {sought.analysis.kind}": 1.0,
+        f"asks for {sought.analysis.asks_for}": 1.0,
+    }
+
+
+def likelihood_of(signs: Mapping[str, float]) -> float:
+    """Return how likely an answer with these signs is right, by weights that `tools/train_answers.py` writes."""
+    worth: Mapping[str, float] = read_learned(__package__, "learned_doubt.bin")[0]["worth"]
+    return 1 / (1 + exp(-sum(worth.get(name, 0.0) * value for name, value in signs.items())))
+
+
+def _newest_first(
+    chosen: list[Evidence],
+    ranked: Sequence[Evidence],
+    sought: AnswerSought,
+    units: Mapping[str, Unit],
+    places: Mapping[str, UnitContext],
+) -> list[Evidence]:
+    """Return an answer that begins with the newest of the passages that give another figure for about the same."""
+    first = chosen[0]
+    least = _ABOUT_THE_SAME_SHARE * sought.weights.share(units[first.id].terms)
+
+    def date(piece: Evidence) -> str:
+        stamped = find_dates(piece.quote[:_STAMP]) if STAMPED.match(piece.quote) else []
+        place = places[piece.id]
+        return stamped[0].iso if stamped else next(iter(place.dated), place.published)
+
+    def disagrees(piece: Evidence) -> bool:
+        own, other = _figures(piece.quote), _figures(first.quote)
+        is_other = own.isdisjoint(other) and {unit for _, unit in own} & {unit for _, unit in other}
+        is_near = piece.score >= _RIVAL * first.score and sought.weights.share(units[piece.id].terms) >= least
+        return bool(is_other) and is_near and not piece.header
+
+    if first.header or sought.analysis.asks_for not in _SUPERSEDED:
+        return chosen
+    rivals = [piece for piece in ranked if disagrees(piece)]
+    newest = max([first, *rivals], key=date)
+    if not date(first) or date(newest) == date(first):
+        return chosen
+    return [newest, *(piece for piece in chosen if piece not in (first, newest) and piece not in rivals)]
 
 
 def _better_given_first(told: Paragraphs, evidence: Sequence[Evidence]) -> Paragraphs:

@@ -36,7 +36,7 @@ _COMPUTED = re.compile(
 )
 _TOTAL = re.compile(r"\b(?:total|sum|all|quantity)\b|合计|总计|总数|共计|数量", re.IGNORECASE)
 _TOTAL_ROW = re.compile(
-    r"(?:(?:grand |sub)?totals?|sum|all|average|mean)\b|合计|总[计数]|共计|小计|全[年部体]$|平均", re.IGNORECASE
+    r"^(?:(?:grand |sub)?totals?|sum|all|average|mean)\b|合计|总[计数]|共计|小计|^全[年部体]$|^平均", re.IGNORECASE
 )
 # Units of time by their words, and how many minutes each has.
 _TIME = re.compile(r"(\bmin(?:s|utes?)?\b|分钟)|(\bh$|hour|小?时)|(\bday|天|日)|(week|周|星期)|(month|个?月)|(year|年)")
@@ -163,7 +163,7 @@ def choose_rows(table: TextTable, question: str, analysis: QuestionAnalysis, aro
 
 
 def _is_total(cells: Sequence[str]) -> bool:
-    return any(_TOTAL_ROW.match(to_simplified(cell)) for cell in cells)
+    return any(_TOTAL_ROW.search(to_simplified(cell)) for cell in cells)
 
 
 def _named_cells(column: TextColumn, asks: _Asks, *, is_denied: bool = False) -> set[str]:

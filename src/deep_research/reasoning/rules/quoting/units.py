@@ -20,6 +20,7 @@ MAX_SENTENCES = 3
 _BEFORE = 3
 _ENGLISH_WORDS = range(4, 81)
 _CHINESE_CHARACTERS = range(8, 221)
+_SHORTEST_STEP = 3
 _MAX_ROWS = 2_000
 # Of a row, the columns and the cells that a report has room for.
 _MAX_COLUMNS, _MAX_ASKED_COLUMNS, _MAX_CELL_CHARS = 8, 12, 200
@@ -210,6 +211,7 @@ def is_usable(sentence: str, kind: LineKind = "prose", *, is_step: bool = False)
     han = len(CJK_CHARACTER.findall(sentence))
     is_chinese = han > len(sentence) / 4
     is_sized = han in _CHINESE_CHARACTERS if is_chinese else len(sentence.split()) in _ENGLISH_WORDS
+    is_sized = is_sized or (is_step and len(sentence) > _SHORTEST_STEP)
     # A line of a log or a chat often ends without a stop.
     return is_sized and (kind == "item" or bool(_FINISHED.search(sentence) or STAMPED.match(sentence)))
 

@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
+from deep_research.reasoning.rules.question.analysis import has_short_outline, is_answered_first
 from deep_research.reasoning.rules.weighing.columns import series_of_table
 from deep_research.reasoning.rules.weighing.dated_figures import series_of_sentences
 from deep_research.reasoning.rules.weighing.series import MAX_LINES, Series, is_near, joined_series
-from deep_research.reasoning.values import ChartSpec, Context, Findings, QuestionKind
+from deep_research.reasoning.values import TABLE_KINDS, ChartSpec, Context, Findings
 from deep_research.report.evidence.passage import Evidence
 from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import find_dates
@@ -18,16 +19,20 @@ MAX_CHARTS = 5
 _MAX_BY_RULES, _MAX_OF_TABLE = 3, 2
 # A line that is 30 times smaller cannot be read beside the other.
 _MAX_SIZE_RATIO = 30
-_ONE_THING: frozenset[QuestionKind] = frozenset({"fact", "yes_no", "who_when_where"})
 _NUMBERED = re.compile(r"^(?:\d+(?:\.\d+)*[.、)]?\s+|[一二三四五六七八九十]+、)")
 
 
 def charts_of(findings: Findings) -> tuple[ChartSpec, ...]:
-    """Return few charts of series that share a word with the question; none where one thing is asked for."""
-    analysis = findings.brief.analysis
-    if analysis.kind in _ONE_THING and analysis.is_precise:
-        return ()
-    return tuple(map(chart_of, possible_series(findings, most=_MAX_BY_RULES)))
+    """Return few charts of series that share a word with the question.
+
+    Where a few sentences or rows answer, only the table that answers is drawn.
+    """
+    found = possible_series(findings, most=_MAX_BY_RULES)
+    if has_short_outline(findings.brief, findings.plan.titles) and is_answered_first(findings.brief):
+        rows = max((each for each in findings.evidence if each.header), key=lambda each: each.score, default=None)
+        is_asked = findings.brief.analysis.kind in TABLE_KINDS
+        found = [series for series in found if rows and is_asked and series.origin == rows.header]
+    return tuple(map(chart_of, found))
 
 
 def chart_of(series: Series) -> ChartSpec:
