@@ -97,7 +97,7 @@ def train_doubt() -> None:
                 question = json.loads(line)
                 found: list[dict[str, float]] = []
 
-                drafting.likelihood_of = partial(_recorded, found)  # type: ignore[assignment]
+                drafting.likelihood_of = partial(_recorded, found)
                 [score] = run_folder(folder, Path(scratch), [question["id"]])
                 if found:
                     asked.append(folder.name)

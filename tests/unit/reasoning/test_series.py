@@ -15,8 +15,9 @@ def charts(
     kind: QuestionKind = "open",
     titles: dict[str, str] | None = None,
     above: str = "",
+    section: str = "s",
 ) -> tuple[ChartSpec, ...]:
-    work = SectionWork(brief=brief(question, kind=kind), section=SectionPlan(title="s"), evidence=tuple(evidence))
+    work = SectionWork(brief=brief(question, kind=kind), section=SectionPlan(title=section), evidence=tuple(evidence))
     plan = Plan(research_title="?", sections=(work.section,))
     contexts = {each.id: Context(title=(titles or {}).get(each.document, ""), headings=above) for each in evidence}
     # The same piece may stand in two sections.
@@ -305,10 +306,19 @@ def test_a_series_that_has_no_word_of_the_question_is_left_out(question, count):
     assert len(charts(evidence, question=question, above="Servers_and_networks")) == count
 
 
-@pytest.mark.parametrize(("kind", "count"), [("fact", 0), ("yes_no", 0), ("trend", 1), ("list", 1), ("open", 1)])
+@pytest.mark.parametrize(("kind", "count"), [("fact", 0), ("yes_no", 0), ("trend", 1), ("list", 1)])
 def test_one_fact_needs_no_chart(kind: QuestionKind, count: int):
     evidence = rows(["Year", "Annual cost"], ["2021", "€5"], ["2022", "€7"], ["2024", "€9"])
-    assert len(charts(evidence, question="What did it cost?", kind=kind)) == count
+    assert len(charts(evidence, question="What did it cost?", kind=kind, section="Findings")) == count
+
+
+def test_beside_a_short_answer_only_the_table_that_answers_is_drawn():
+    cost = rows(["Year", "Annual cost"], ["2021", "€5"], ["2022", "€7"], ["2024", "€9"])
+    other = rows(["Year", "Cost of heating"], ["2021", "€3"], ["2022", "€2"], ["2024", "€1"], document="b")
+    best = [each.model_copy(update={"score": 2.0}) for each in cost]
+    found = charts([*best, *other], question="How did the annual cost develop?", kind="trend", section="Findings")
+    assert [chart.rows[0].value for chart in found] == [5]
+    assert len(charts([*best, *other], question="How did the annual cost develop?", kind="trend")) == 2
 
 
 def test_no_evidence_gives_no_chart():

@@ -117,11 +117,7 @@ class ReportGenerator:
         health = await health_of(cited_snapshots, records, is_followed=earlier is not None)
         account = SearchSummary(health, context.adapters.specs, words)
         report = report.replace(
-            notice=(
-                *((words("report.doubtful"),) if report.is_doubtful else ()),
-                *account.notice(),
-                *_unread(findings.brief, words, has_model=bool(models)),
-            ),
+            notice=(*account.notice(), *_unread(findings.brief, words, has_model=bool(models))),
             # Where no source answered, nothing can be said of what they hold.
             abstract=(*(() if health.is_unanswered else report.abstract), *cuts, *_legend(report, words)),
             gaps=() if health.is_unanswered else (*report.gaps, *(unread_of(gaps, words) if is_open else ())),
@@ -274,9 +270,10 @@ def _label_of(title: str) -> str:
 
 
 def _legend(report: ReportLayout, words: Words) -> tuple[Paragraph, ...]:
-    """Say what the mark of a conclusion means, where the report has any."""
+    """Say that the answer may not be the one asked for, and what the mark of a conclusion means, where there is any."""
     kinds = {sentence.kind for sentence in report.sentences}
-    return (note("abstract", words("report.concluded")),) if kinds & {"conclusion", "calculation"} else ()
+    said = {"report.doubtful": report.is_doubtful, "report.concluded": bool(kinds & {"conclusion", "calculation"})}
+    return tuple(note("abstract", words(key)) for key, is_said in said.items() if is_said)
 
 
 def _unread(brief: Brief, words: Words, *, has_model: bool) -> tuple[str, ...]:

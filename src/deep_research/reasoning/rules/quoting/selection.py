@@ -43,7 +43,7 @@ _MOST = 0.5
 _LEANING = re.compile(
     r"(?:It|Its|This|That|These|Those|They|Their|He|She|His|Her|Such|Both|Another|Neither|Either|Then|Here|"
     r"So|But|And|Or|Yet|Nor|Also|(?:First|Second|Third)(?=,)|Firstly|Secondly|Finally"
-    r"|The (?:former|latter|same|other|rest))\b"
+    r"|The (?:former|latter|same|other|rest|lower|higher|smaller|larger))\b"
     r"|\d{1,2}[.)、]\s"
     r"|(?:它|他(?!汀)|她|其|该|該|这|這|那|此|上述|前者|后者|後者|同样|同樣|另外|再者|但|而|并(?!购|网)|並(?!購|網)|也|还(?!款|原|本)|還(?!款|原|本)|第[一二三四五六]，|首先|其次|最后|最後)"
 )
@@ -51,7 +51,7 @@ _LEANING = re.compile(
 _ABOVE = re.compile(
     r"(?i)\bthe (?:decrease|increase|difference|remaining|remainder|reduction|rise|fall|shortfall|latter|former)\b"
     r"(?! (?:in|of)\b)"
-    r"|\bthat (?:amount|sum|year|figure)\b|\bboth (?:items|sides|cases)\b"
+    r"|^(?:The )?\w+ of (?:that|this|these|those) \w+|\bthat (?:amount|sum|year|figure|choice)\b|\bboth (?:items|sides|cases)\b"
     r"|\bthis reason\b|\btherefore\b|\b(?:days|weeks|months|years) later\b"
     # "60毫米以上" and "三级及以上" are bounds.
     r"|因此|为此|為此|其余|其餘|上述|前述|(?<![岁歲年月日及])(?<!\d)(?<!\d.)(?<!\d..)(?<!\d...)以上|如下"

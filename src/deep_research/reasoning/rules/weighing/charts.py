@@ -16,7 +16,7 @@ from deep_research.text.dates import find_dates
 
 MAX_CHARTS = 5
 # Where nobody judges what a reader needs, few are enough, and none for one thing that is asked for.
-_MAX_BY_RULES, _MAX_OF_TABLE = 3, 2
+_MAX_BY_RULES, _MAX_OF_TABLE = 1, 2
 # A line that is 30 times smaller cannot be read beside the other.
 _MAX_SIZE_RATIO = 30
 _NUMBERED = re.compile(r"^(?:\d+(?:\.\d+)*[.、)]?\s+|[一二三四五六七八九十]+、)")
