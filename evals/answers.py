@@ -4,7 +4,8 @@ Folders, questions and what a correct report must hold were written by people wh
 passes if all of this is so: each string of `first` (or one of its alternatives) stands among its first 60 words, and
 none of `never_first`; the strings of each of `rows` stand together in a row or paragraph; it says that the question is
 not answered if and only if the documents do not answer it; it has at most `max_words` words before its references.
-Two Chinese characters count as a word. `--sealed PASSWORD` runs the questions that are kept encrypted.
+Two Chinese characters count as a word. `--sealed PASSWORD` runs the questions that are kept encrypted, `--opened` the
+60 of another sealed set that has been run once and is now a regression.
 """
 
 import argparse
@@ -31,6 +32,7 @@ from evals import shared
 
 FOLDERS = Path(__file__).with_name("answer_folders")
 SEALED = FOLDERS / "sealed.tgz.enc"
+OPENED = FOLDERS / "opened"
 FIRST_WORDS = 60
 _LANGUAGES: tuple[Language, ...] = ("en", "zh-Hans", "zh-Hant")
 _REFERENCES = re.compile(r"^## (?:References|参考文献|參考文獻)$", re.MULTILINE)
@@ -175,16 +177,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep", type=Path, help="keep the runs in this folder, to read the reports")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--sealed", metavar="PASSWORD", help="run the sealed questions instead")
+    parser.add_argument("--opened", action="store_true", help="run the questions of the opened set instead")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:
-        known = unseal(given.sealed, Path(scratch)) if given.sealed else folders_in(FOLDERS)
+        known = unseal(given.sealed, Path(scratch)) if given.sealed else folders_in(OPENED if given.opened else FOLDERS)
         folders = [folder for folder in known if not given.folders or folder.name in given.folders]
         scores = run_folders(folders, keep=given.keep, jobs=given.jobs, only=given.only)
     for score in scores:
         print(f"{'pass' if not score.failures else 'FAIL'}  {score.id:<22} {score.kind:<15} {score.words:5} words")
         for failure in score.failures:
             print(f"        {failure}")
-    name = "answers, sealed" if given.sealed else "answers"
+    name = "answers, sealed" if given.sealed else "answers, opened" if given.opened else "answers"
     return shared.report(name, totals(scores), details=[score._asdict() for score in scores])
 
 

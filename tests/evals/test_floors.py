@@ -88,6 +88,10 @@ def test_answers() -> None:
     assert answers.main([]) == 0
 
 
+def test_answers_of_the_opened_set() -> None:
+    assert answers.main(["--opened"]) == 0
+
+
 def test_contradictions() -> None:
     assert contradictions.main() == 0
 

@@ -83,13 +83,12 @@ class ReportGenerator:
         abstract, chapters = _chapters(findings, body, conclusion, analysis, words)
         gaps = [*state.gaps, *context.gaps]
         paragraphs = [*abstract, *(paragraph for chapter in chapters for paragraph in chapter.paragraphs)]
+        chapters = [each.replace(paragraphs=await _counted(each.paragraphs, words, records)) for each in chapters]
         report = ReportLayout(
             title=findings.plan.research_title,
             abstract=await _counted(abstract, words, records),
             abstract_title=words("report.answer" if is_answer else "report.abstract"),
-            chapters=tuple(
-                [each.replace(paragraphs=await _counted(each.paragraphs, words, records)) for each in chapters]
-            ),
+            chapters=tuple(chapters),
             disagreements=_untold(disagreements, paragraphs, findings.brief, is_written=is_written),
             knowledge=knowledge,
             gaps=conclusion.unanswered,

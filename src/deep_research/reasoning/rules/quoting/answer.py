@@ -136,10 +136,6 @@ class Subjects(NamedTuple):
     asked: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
 
-    def is_another(self, text: str) -> bool:
-        """Return whether a text names something beside what is asked about, and not that itself."""
-        return any(is_said(each, text) for each in self.others) and not any(is_said(each, text) for each in self.asked)
-
     @property
     def name(self) -> tuple[str, ...]:
         """Return the one thing in a column that is asked about; of several names, some say what is asked of others."""
@@ -236,13 +232,9 @@ class AnswerSought:
             held |= name
         if not all(_terms(name) <= held for name in subjects.name):
             return False
-        if self._is_only_planned(unit.text, place.around):
-            return False
         if unit.header is None and self._is_about_something_else(unit.text):
             return False
-        if self._period(unit, place) < 0 or self._numbered(unit.text, place.around) < 0:
-            return False
-        if subjects.is_another(f"{unit.text} {place.around}"):
+        if self._period(unit, place) < 0:
             return False
         # What another heading of the document names is not what this passage is about.
         opening = place.opening - place.headed if unit.header is None else frozenset()
@@ -452,13 +444,7 @@ _BEFORE, _AFTER = 2, 2
 _NEARLY = 0.9
 # A cause is told in so many sentences of a paragraph.
 _CAUSE = 4
-_FIGURES, _TOGETHER = 3, ("money", "share")
-STEPS, MIN_STEPS, _IN_STEPS, _IN_MANUAL = 10, 3, 0.8, 0.5
-_MANUAL = re.compile(
-    r"\b(?:procedures?|how (?:to|we)|instructions?|handbook|manual|guide|rules|protocol)\b"
-    r"|程序|流程|规程|办法|须知|指南|手册|步骤",
-    re.IGNORECASE,
-)
+STEPS, MIN_STEPS, _IN_STEPS = 10, 3, 0.8
 # A table with a row for each period, or with rows that meet a condition, was made for such a question.
 _FITTING_TABLE = 0.8
 # One row alone is hardly a list.
@@ -524,8 +510,7 @@ def _in_run(
         unit = Unit(tuple(run[:STEPS]), headings)
         steps = sum(line_kind(document.text, sentence.start) == "item" for sentence in unit.sentences)
         score = sought.score(unit, whole._replace(around=around))
-        is_manual = _MANUAL.search(to_simplified(around)) is not None
-        yield Candidate(unit, score + _IN_STEPS * (steps >= MIN_STEPS) + _IN_MANUAL * is_manual)
+        yield Candidate(unit, score + _IN_STEPS * (steps >= MIN_STEPS))
         return
     for at, sentence in enumerate(run):
         neighbours = frozenset().union(*(each.terms for each in run[max(0, at - _BEFORE) : at + _AFTER]))
@@ -540,12 +525,6 @@ def _in_run(
             if last == len(run) or line_kind(document.text, run[last].start) != "item":
                 break
             last += 1
-        if sought.analysis.asks_for in _TOGETHER and sought.has_sort(Unit((sentence,), headings)):
-            # The figures of a paragraph stay together.
-            while last < min(at + _FIGURES, len(run)) and sought.has_sort(Unit((run[last],), headings)):
-                last += 1
-            while first > max(0, last - _FIGURES) and sought.has_sort(Unit((run[first - 1],), headings)):
-                first -= 1
         yield Candidate(Unit(tuple(run[first:last]), headings), score)
 
 

@@ -51,7 +51,8 @@ _LEANING = re.compile(
 _ABOVE = re.compile(
     r"(?i)\bthe (?:decrease|increase|difference|remaining|remainder|reduction|rise|fall|shortfall|latter|former)\b"
     r"(?! (?:in|of)\b)"
-    r"|^(?:The )?\w+ of (?:that|this|these|those) \w+|\bthat (?:amount|sum|year|figure|choice)\b|\bboth (?:items|sides|cases)\b"
+    r"|^(?:The )?\w+ of (?:that|this|these|those) \w+|\bthat (?:amount|sum|year|figure|choice)\b"
+    r"|\bboth (?:items|sides|cases)\b"
     r"|\bthis reason\b|\btherefore\b|\b(?:days|weeks|months|years) later\b"
     # "60毫米以上" and "三级及以上" are bounds.
     r"|因此|为此|為此|其余|其餘|上述|前述|(?<![岁歲年月日及])(?<!\d)(?<!\d.)(?<!\d..)(?<!\d...)以上|如下"

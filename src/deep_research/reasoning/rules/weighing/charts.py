@@ -15,8 +15,8 @@ from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import find_dates
 
 MAX_CHARTS = 5
-# Where nobody judges what a reader needs, few are enough, and none for one thing that is asked for.
-_MAX_BY_RULES, _MAX_OF_TABLE = 1, 2
+# Where nobody judges what a reader needs, few are enough.
+_MAX_BY_RULES, _MAX_OF_TABLE = 2, 2
 # A line that is 30 times smaller cannot be read beside the other.
 _MAX_SIZE_RATIO = 30
 _NUMBERED = re.compile(r"^(?:\d+(?:\.\d+)*[.、)]?\s+|[一二三四五六七八九十]+、)")
