@@ -1,10 +1,12 @@
 """Questions for one thing, over small folders: the answer first, or that there is none and what comes nearest."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
 
+from deep_research.reasoning.rules.quoting import drafting
 from deep_research.request import ReportLength
 from deep_research.runner import research
 from deep_research.settings import load_settings
@@ -96,6 +98,82 @@ def test_a_question_for_a_person_is_not_answered_by_a_sentence_that_names_nobody
     opened = SITES + "\nThe Mill Lane store was opened on 2 May 2024 with bread and salt.\n"
     report = ask("Who opened the Mill Lane store?", tmp_path, sites=opened)
     assert report.index("do not answer this question") < report.index("was opened on 2 May 2024")
+
+
+OFFER = """# Minutes, 4 March 2025
+
+The board resolved to buy the new kiln at a price of £4,100.
+"""
+BILL = """# Minutes, 9 June 2025
+
+The new kiln cost £4,650, because the flue had to be longer.
+"""
+OFFER_ZH = """# 2025年3月4日会议纪要
+
+会议决定购买新窑炉，价格为41,000元。
+"""
+BILL_ZH = """# 2025年6月9日会议纪要
+
+新窑炉的价格为46,500元，因为烟道加长了。
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "answer", "overtaken"),
+    [
+        ("What did the new kiln cost?", (OFFER, BILL), "£4,650", "£4,100"),
+        ("新窑炉的价格是多少钱？", (OFFER_ZH, BILL_ZH), "46,500", "41,000"),
+    ],
+)
+def test_of_two_figures_for_one_thing_the_newest_leads(
+    question: str, texts: tuple[str, str], answer: str, overtaken: str, tmp_path: Path
+) -> None:
+    report = ask(question, tmp_path, offer=texts[0], bill=texts[1])
+    assert answer in report
+    assert overtaken not in report[: report.index(answer)]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "mark"),
+    [
+        ("What did the new kiln cost?", BILL, "This may not be the answer"),
+        ("新窑炉的价格是多少钱？", BILL_ZH, "这可能不是所问的答案"),
+    ],
+)
+def test_an_answer_that_is_likely_wrong_says_so(
+    question: str, text: str, mark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = tmp_path / "documents"
+    docs.mkdir()
+    (docs / "bill.md").write_text(text, encoding="utf-8")
+    for likelihood in (0.9, 0.1):
+        monkeypatch.setattr(drafting, "likelihood_of", lambda _, likelihood=likelihood: likelihood)
+        settings = load_settings(home=tmp_path / "home", logs=tmp_path / str(likelihood), docs=docs, offline=True)
+        report = asyncio.run(research(question, settings=settings))
+        told = json.loads(Path(report.folder, "stats.json").read_text(encoding="utf-8"))["answer"]
+        assert told == {"is_answered": True, "is_doubtful": likelihood < 0.5, "likelihood": likelihood}
+        assert (mark in report.final_report.split("\n## ")[1]) is (likelihood < 0.5)
+        assert report.is_verified
+
+
+RULES = """# Rules on board
+
+The café is open on every crossing.
+
+You may not take these things on board:
+
+- fireworks
+- petrol in cans
+- gas bottles
+
+Dogs travel free of charge.
+"""
+
+
+def test_what_leads_to_a_list_stands_with_its_items(tmp_path: Path) -> None:
+    report = ask("What may I not take on board?", tmp_path, rules=RULES)
+    answer = report.partition("## Answer")[2].partition("## ")[0]
+    assert all(item in answer for item in ("fireworks", "petrol in cans", "gas bottles"))
 
 
 WORKS = """# Waterworks of Brannock: closing report

@@ -444,6 +444,7 @@ _BEFORE, _AFTER = 2, 2
 _NEARLY = 0.9
 # A cause is told in so many sentences of a paragraph.
 _CAUSE = 4
+_FIGURES, _TOGETHER = 3, ("money", "share")
 STEPS, MIN_STEPS, _IN_STEPS = 10, 3, 0.8
 # A table with a row for each period, or with rows that meet a condition, was made for such a question.
 _FITTING_TABLE = 0.8
@@ -525,6 +526,12 @@ def _in_run(
             if last == len(run) or line_kind(document.text, run[last].start) != "item":
                 break
             last += 1
+        if sought.analysis.asks_for in _TOGETHER and sought.has_sort(Unit((sentence,), headings)):
+            # The figures of a paragraph stay together.
+            while last < min(at + _FIGURES, len(run)) and sought.has_sort(Unit((run[last],), headings)):
+                last += 1
+            while first > max(0, last - _FIGURES) and sought.has_sort(Unit((run[first - 1],), headings)):
+                first -= 1
         yield Candidate(Unit(tuple(run[first:last]), headings), score)
 
 
