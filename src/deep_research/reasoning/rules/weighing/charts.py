@@ -31,7 +31,7 @@ def charts_of(findings: Findings) -> tuple[ChartSpec, ...]:
     if has_short_outline(findings.brief, findings.plan.titles) and is_answered_first(findings.brief):
         rows = max((each for each in findings.evidence if each.header), key=lambda each: each.score, default=None)
         is_asked = findings.brief.analysis.kind in TABLE_KINDS
-        found = [series for series in found if rows and is_asked and series.origin == rows.header]
+        found = [series for series in found if is_asked and series.origin == (rows.header if rows else "")]
     return tuple(map(chart_of, found))
 
 
