@@ -169,6 +169,7 @@ class ResearchRequest(Value):
     `docs` is the absolute path of a folder of documents, or `collection:` and the id of a collection that a database
     keeps; `also_docs` is a second one that is searched with it;
     `models` names the thinking model, the task model and those to fall back on, none where rules research alone;
+    `model_window` is how many tokens they hold, 0 where nobody told;
     `assume` starts on stated assumptions instead of asking; `interactive` says that somebody is there to approve a
     costly or complex plan; sources dated before `since` or after `until` are left out, undated ones are kept; of the
     web, only `sites` are searched where some are named.
@@ -200,6 +201,7 @@ class ResearchRequest(Value):
     enable_file_format_resource: bool = False
     offline: bool = False
     models: tuple[str, ...] = ()
+    model_window: int = 0
     depth: Depth = Depth()
     budget: Budget = Budget()
     search: SearchEngineConfig = SearchEngineConfig()

@@ -42,7 +42,7 @@ from deep_research.storage.store.port import RunRow
 from deep_research.text.messages.words import Words
 from deep_research.value import Json, JsonObject
 from deep_research.wiring import adapters_for
-from deep_research.wiring.models import chosen_models
+from deep_research.wiring.models import chosen_models, window_of
 from deep_research.wiring.search import NO_ENGINES, chosen_engines, known_engines
 from deep_research.wiring.stores import opened_store, read_run
 
@@ -374,6 +374,7 @@ def settings_of(request: ResearchRequest, settings: Settings) -> Settings:
         "thinking_model": thinking,
         "task_model": task,
         "fallback_models": tuple(others),
+        "model_window": settings.model_window or request.model_window or None,
     }
     return settings.with_changes(**own)
 
@@ -388,6 +389,7 @@ def settings_to_follow(request: ResearchRequest, settings: Settings, flags: Mapp
 
 def request_from(settings: Settings, question: str) -> ResearchRequest:
     """Return the request that settings and a question make."""
+    models = chosen_models(settings)
     return ResearchRequest(
         question=usable_question(question),
         docs=str(settings.docs or ""),
@@ -398,7 +400,8 @@ def request_from(settings: Settings, question: str) -> ResearchRequest:
         enable_references=settings.enable_references,
         enable_file_format_resource=settings.enable_file_format_resource,
         offline=settings.offline,
-        models=chosen_models(settings),
+        models=models,
+        model_window=settings.model_window or window_of(models, settings) or 0,
         rules=load_rules(settings.clarify_rules),
         clarify=settings.clarify,
         depth=settings.research_depth(),

@@ -23,6 +23,10 @@ _ASKER = re.compile(r"<asker>\n(.*?)\n</asker>", re.DOTALL)
 _TO_JUDGE = re.compile(r"^(\d+) \(([a-z, ]+)\) (.*)$", re.MULTILINE)
 _CITED = re.compile(r"E\d+")
 _PLANNED = re.compile(r"^Planned sections:\n<notes[^>]*>\n(.*?)\n</notes>", re.DOTALL | re.MULTILINE)
+_ANALYSIS = re.compile(r"One more, `## ([^`]+)`, weighs the matter")
+_TOLD = re.compile(r"^(?:As \w+, |资料显示，)")
+# So much of a sentence that was made false stands in its passage.
+_NEAR = 0.7
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _ADVICE = {
     "en": "1. **Look again.** So this deserves a second look [so: {label}].",
@@ -167,44 +171,50 @@ def report(request: ModelRequest, *, sentences: int | None = 2) -> str:
     for place, title in enumerate(titles):
         own = rest[place :: len(titles)]
         parts += [f"## {title}", "\n\n".join(own)] if own else []
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *_sides(request)])
 
 
 def _judge(request: ModelRequest) -> str:
     """Return that a sentence is carried by the sentence of a cited passage that shares most words with it; one that
-    says all that another says, and more, is carried in part.
+    only nearly stands there was made false.
     """
     passages = sources_of(request)
     columns: dict[str, list[object]] = {"sentences": [], "verdicts": [], "spans": [], "passages": []}
     asked = _TO_JUDGE.findall(_DRAFT.findall(request.prompt)[-1])
-    told = {sentence.rpartition(" [")[0].rstrip(".。") for _, _, sentence in asked}
     for number, kind, sentence in asked:
         cited = [label for label in _CITED.findall(sentence.rpartition("[")[2]) if label in passages]
         text = passages[cited[0]] if cited else ""
         words = set(analyze(sentence))
         spans = [text[start:end] for start, end in split_sentences(text)]
-        own = sentence.rpartition(" [")[0].rstrip(".。")
-        is_more = any(own != other and other and own.startswith(other) for other in told)
+        span = max(spans, key=lambda span: len(words.intersection(analyze(span))), default="")
+        is_near = len(words.intersection(analyze(span))) > _NEAR * len(words)
+        is_retold = _TOLD.sub("", " ".join(sentence.rpartition(" [")[0].split())) in " ".join(text.split())
+        is_false = kind == "finding" and is_near and not is_retold
         columns["sentences"].append(int(number))
-        columns["verdicts"].append("follows" if kind.startswith("conclusion") else "partly" if is_more else "supported")
-        columns["spans"].append(max(spans, key=lambda span: len(words.intersection(analyze(span))), default=""))
+        columns["verdicts"].append(
+            "follows" if kind.startswith("conclusion") else "not_found" if is_false else "supported"
+        )
+        columns["spans"].append(span)
         columns["passages"].append(", ".join(cited))
     return json.dumps(columns, ensure_ascii=False)
 
 
-def _perspectives(request: ModelRequest) -> str:
-    """Return a look from two sides, each a passage and what follows from it."""
+def _sides(request: ModelRequest) -> list[str]:
+    """Return a look from two sides, each a passage and what follows from it, where the prompt wants one."""
+    title = _ANALYSIS.findall(request.prompt)
+    if not title:
+        return []
     names = ("成本一面", "成效一面") if "Chinese" in request.prompt else ("Who pays", "Who gains")
     drawn = "因此这一面值得细看" if "Chinese" in request.prompt else "So this side deserves a closer look"
     told = list(sources_of(request).items())
-    return "\n\n".join(
+    sides = [
         f"### {name}\n\n{retold(text)[0].replace('As reported', 'As told')} [{label}] {drawn} [so: {label}]."
         for name, (label, text) in zip(names, (told * 2)[:2], strict=True)
-    )
+    ]
+    return [f"## {title[0]}", *sides]
 
 
 _ANSWERS: dict[str, Reply] = {
-    "analyze": _perspectives,
     "assess": _assess,
     "plan": _plan,
     "queries": _queries,
@@ -214,6 +224,7 @@ _ANSWERS: dict[str, Reply] = {
     "repair_chart": lambda request: json.dumps({"python_code": _DRAFT.findall(request.prompt)[0]}),
     "draft": report,
     "judge": _judge,
+    "find_held": lambda _: json.dumps({"statements": [], "stretches": [], "spans": []}),
     "edit": lambda _: json.dumps({"sentences": [], "texts": []}),
     "recall": lambda _: json.dumps({"text": "From memory: this was built long ago."}),
 }

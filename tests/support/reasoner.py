@@ -7,6 +7,7 @@ from deep_research.llm.port import ChatModel, ModelRequest, ModelRole
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import (
+    AbsenceCheck,
     Analysis,
     Assessment,
     Brief,
@@ -19,6 +20,7 @@ from deep_research.reasoning.values import (
     Draft,
     Finding,
     Findings,
+    HeldStretch,
     Inquiry,
     Judgement,
     Plan,
@@ -140,6 +142,10 @@ class CostedReasoner:
     async def judge(self, support: Support) -> tuple[Judgement, ...]:
         """Pay, then judge."""
         return await self._pay("judge", support, lambda: self._inner.judge(support))
+
+    async def find_held(self, check: AbsenceCheck) -> tuple[HeldStretch, ...]:
+        """Pay, then judge."""
+        return await self._pay("find_held", check, lambda: self._inner.find_held(check))
 
     async def edit(self, draft: Draft) -> tuple[SentenceEdit, ...]:
         """Pay, then judge."""

@@ -159,8 +159,6 @@ class _ArticleWriter:
         match block:
             case Heading(text) | Label(text):
                 return element("label", text)
-            case Prose((Span(text),)) if text == self.words("report.concluded"):
-                return Markup()  # the legend says it, of each sign
             case Prose(spans):
                 return element("prose", self._line(spans))
             case Items(items, is_numbered):

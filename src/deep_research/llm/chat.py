@@ -160,7 +160,7 @@ def connect(
     *,
     address: str,
     key: str = "",
-    window: int = 16_000,
+    window: int = 32_000,
     prices: PriceTable | None = None,
     limits: ModelLimits | None = None,
 ) -> VendorChat:

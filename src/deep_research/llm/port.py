@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, Protocol
 from deep_research.request import Spend
 from deep_research.value import JsonObject, Value
 
-ModelRole = Literal["thinking", "task"]
+ModelRole = Literal["thinking", "task", "judge"]
 # Why an answer ended: by itself, at the token limit, because the model would not, or because it went round in circles.
 StopReason = Literal["stop", "length", "refusal", "loop"]
 

@@ -40,12 +40,17 @@ class Provider:
         """Return the name with which this provider's settings begin."""
         return self.name.replace("-", "_")
 
+    @property
+    def is_own_server(self) -> bool:
+        """Return whether its models run on a server of the user's own, which may tell how much they hold."""
+        return self.window == _SMALL_WINDOW
+
     def is_thinking_model(self, model: str) -> bool:
         return bool(self.thinks) and re.search(self.thinks, model, re.IGNORECASE) is not None
 
 
-# Of a server of one's own nobody knows how much it holds.
-_SMALL_WINDOW = 16_000
+# How much the model on a server of one's own holds, where the server does not tell.
+_SMALL_WINDOW = 32_000
 _OPEN_THINKERS = r"r1|qwq|qwen-?3|gpt-oss|magistral|think|reason|glm-[4-9]|kimi-k|minimax-m"
 # fmt: off
 _TABLE = (

@@ -27,7 +27,7 @@ class ModelEndpoint:
     model: str
     address: str
     key: str = field(default="", repr=False)
-    window: int = 16_000
+    window: int = 32_000
 
     @property
     def name(self) -> str:

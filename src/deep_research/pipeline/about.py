@@ -2,13 +2,15 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 from deep_research.llm.port import ModelReply
 from deep_research.pipeline.gap import Gap, in_plain_words
 from deep_research.pipeline.journal import model_calls
 from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.pipeline.records import RunRecords
-from deep_research.report.paragraph import Paragraph, is_quoted
+from deep_research.report.layout import signed_sentence
+from deep_research.report.paragraph import Paragraph, is_quoted, note
 from deep_research.request import BUDGET_KINDS, Budget
 from deep_research.text.messages.words import Words
 
@@ -73,26 +75,56 @@ def _failure(gap: Gap, name: str, words: Words) -> str:
     return words(f"failed.{gap.kind}", **{name: gap.subject}, reason=reason)
 
 
-_WRITING = frozenset({"analyze", "draft", "edit"})
+_WRITING = frozenset({"draft", "edit"})
+_JUDGING = frozenset({"judge"})
 
 
 def wording_of(paragraphs: Sequence[Paragraph], models: Sequence[str], words: Words) -> tuple[str, ...]:
-    """Say how much of a report a model worded, and what of that is not, or only partly, supported."""
+    """Say how much of a report a model worded, what of that is not supported, and what its sign means."""
     claims = (paragraph for paragraph in paragraphs if paragraph.kind == "claim")
     # What the abstract repeats of the body is one sentence.
     claimed = list({sentence.text: sentence for claim in claims for sentence in claim.sentences}.values())
     worded = [sentence for sentence in claimed if not is_quoted(sentence)]
+    sign = [words("report.concluded")] if any(map(signed_sentence, paragraphs)) else []
     if not worded or not models:
-        return ()
+        return tuple(sign)
     named = words("report.list_separator").join(models)
     lines = [words("limits.worded", count=len(worded), total=len(claimed), models=named)]
     counts = Counter(sentence.verdict.kind for sentence in worded if sentence.verdict)
     lines += [words(f"limits.{kind}", count=counts[kind]) for kind in ("partly", "not_checked") if counts[kind]]
-    return tuple(lines)
+    return (*lines, *sign)
 
 
 async def models_that_wrote(records: RunRecords) -> list[str]:
     """Return the names of the models whose answers may stand in the report."""
+    return await _models_of(_WRITING, records)
+
+
+async def same_judge(records: RunRecords, words: Words) -> tuple[str, ...]:
+    """Say which models judged what they wrote."""
+    judges = await _models_of(_JUDGING, records)
+    both = [name for name in await models_that_wrote(records) if name in judges]
+    return (words("verification.same_judge", models=words("report.list_separator").join(both)),) if both else ()
+
+
+async def _models_of(acts: AbstractSet[str], records: RunRecords) -> list[str]:
     answers = await model_calls(await records.calls(), records.store)
-    writing = [answer for answer in answers if PromptSize.from_json(answer["prompt"]).act in _WRITING]
-    return sorted({ModelReply.from_json(answer["reply"]).model for answer in writing})
+    own = [answer for answer in answers if PromptSize.from_json(answer["prompt"]).act in acts]
+    return sorted({ModelReply.from_json(answer["reply"]).model for answer in own})
+
+
+def gaps_apart(paragraphs: Sequence[Paragraph], looked_in: int, words: Words) -> tuple[Paragraph, ...]:
+    """Return what is open with what was looked for and not found before what the sources themselves leave open."""
+    absent = [one for one in paragraphs if any(each.kind == "absence" for each in one.sentences)]
+    others = [one for one in paragraphs if one not in absent]
+    if not absent:
+        return tuple(others)
+    section = absent[0].section
+    ahead = [note(section, words("report.looked_for", count=looked_in)), *absent]
+    return tuple([*ahead, note(section, words("report.left_open")), *others] if others else ahead)
+
+
+def in_few_lines(words: Words, *groups: Sequence[str]) -> tuple[str, ...]:
+    """Return what is said about one thing in one line; Chinese punctuation brings its own space."""
+    joint = "" if words.language.startswith("zh") else " "
+    return tuple(joint.join(lines) for lines in groups if lines)

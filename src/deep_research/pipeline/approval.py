@@ -50,9 +50,9 @@ ACTS: dict[str, ActSize] = {
     "reflect": ActSize("thinking", 2_400, 450, "round", 0.8, 1),
     "plan_charts": ActSize("task", 1_800, 600, "run", 0.5, 1),
     "repair_chart": ActSize("task", 1_500, 800, "run", 0, 5),
-    "analyze": ActSize("thinking", 8_500, 600, "run", 0.5, 2),
     "draft": ActSize("thinking", 9_000, 2_200, "run", 1, 2),
     "judge": ActSize("task", 3_500, 700, "section", 1.5, 4),
+    "find_held": ActSize("task", 8_000, 150, "run", 0.8, 2),
     "edit": ActSize("thinking", 5_000, 700, "run", 1, 1),
     "recall": ActSize("thinking", 700, 250, "run", 0, 1),
 }

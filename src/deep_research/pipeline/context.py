@@ -48,7 +48,7 @@ Result = TypeVar("Result")
 MAX_FAILURES = 3
 _NOTHING = Spend()
 # Acts whose answers are text for people.
-_PROSE = frozenset({"draft", "analyze"})
+_PROSE = frozenset({"draft"})
 
 
 class Batches:

@@ -24,6 +24,7 @@ from deep_research.text.in_thread import in_thread
 from deep_research.text.messages.words import Words
 from deep_research.value import JsonObject
 
+_MAX_VALUES = 24
 _COLUMNS = ("label", "series", "value", "unit", "citation", "source", "place", "passage", "evidence")
 # A spreadsheet would compute what begins so.
 _COMPUTED = re.compile(r"[=+\-@\t\r]")
@@ -57,10 +58,12 @@ async def with_figures(
     records: RunRecords,
     *,
     before: ReportLayout | None = None,
+    is_written: bool = False,
 ) -> tuple[ReportLayout, list[str]]:
     """Return the report with its figures in their places, and the titles of those that nothing in it speaks of.
 
-    Where the report will be a part of another, its figures are numbered on from those `before` it.
+    Where the report will be a part of another, its figures are numbered on from those `before` it. A report that a
+    model wrote has those that its text names, in the order in which it does.
     """
     after = max((one.number for one in before.captions), default=0) if before else 0
     figures = [await records.load(Figure, id_) for id_ in stored]
@@ -73,13 +76,15 @@ async def with_figures(
     positioned: list[_PositionedFigure] = []
     for number, figure in enumerate(figures, start=1):
         own = await records.evidence(list(dict.fromkeys(row.evidence for row in figure.rows)))
-        position = (None if before else _mention(parts, number)) or _nearest(parts, own, pieces, body)
+        position = _mention(parts, number) if is_written else _nearest(parts, own, pieces, body)
         if position:
             positioned.append(_PositionedFigure(position, number, figure, own))
-    if not any(one.position.is_mentioned for one in positioned):
-        # Where no text says a number, they follow the order of reading.
-        positioned.sort(key=lambda one: one.position)
-        positioned = [one._replace(number=number) for number, one in enumerate(positioned, start=after + 1)]
+    # They are numbered in the order of reading.
+    positioned.sort(key=lambda one: one.position)
+    numbers = {one.number: number for number, one in enumerate(positioned, start=after + 1)}
+    positioned = [one._replace(number=numbers[one.number]) for one in positioned]
+    if is_written:
+        parts = [tuple(_renumbered(paragraph, numbers) for paragraph in part) for part in parts]
     filled: list[tuple[Paragraph, ...]] = []
     for index, part in enumerate(parts):
         whole: list[Paragraph] = []
@@ -91,6 +96,14 @@ async def with_figures(
     chapters = tuple(chapter.replace(paragraphs=own) for chapter, own in zip(report.chapters, filled[1:], strict=True))
     left_out = [figure.title for figure in figures if all(one.figure is not figure for one in positioned)]
     return report.replace(abstract=filled[0], chapters=chapters), left_out
+
+
+def described(figure: Figure) -> str:
+    """Return what a figure shows, for whoever decides whether the report needs it."""
+    values = "; ".join(
+        f"{' '.join(filter(None, (row.series, row.label)))}: {row.value:.15g}" for row in figure.rows[:_MAX_VALUES]
+    )
+    return f"{figure.title} ({figure.chart_type}{', ' if figure.unit else ''}{figure.unit}): {values}"
 
 
 def _shown(positioned: _PositionedFigure, after: Paragraph, words: Words) -> list[Paragraph]:
@@ -113,14 +126,42 @@ def _shown(positioned: _PositionedFigure, after: Paragraph, words: Words) -> lis
     return [caption] if positioned.position.is_mentioned else [introduced.replace(lead=lead), caption]
 
 
+# A source's own words speak of the source's figures.
+NAMED_FIGURE = re.compile(r"(?i)(\bfig(?:ure|\.)\s?|[图圖]\s?)(\d{1,2})(?!\d)")
+
+_BRACKETS = str.maketrans("", "", "()（）")
+
+
+def chartless(text: str) -> str:
+    """Return a sentence without the charts that it names, and without spaces."""
+    return "".join(NAMED_FIGURE.sub("", text).translate(_BRACKETS).split())
+
+
 def _mention(parts: Sequence[Sequence[Paragraph]], number: int) -> _FigurePosition | None:
-    """Return the first paragraph that names a figure; a source's own words speak of the source's figures."""
-    named = re.compile(rf"(?i)\bfig(?:ure|\.)\s?{number}\b|[图圖]\s?{number}(?!\d)")
+    """Return the first paragraph that names a figure."""
     for index, part in enumerate(parts):
         for at, paragraph in enumerate(part):
-            if any(named.search(each.text) and not is_quoted(each) for each in paragraph.sentences):
+            named = (
+                match[2]
+                for each in paragraph.sentences
+                if not is_quoted(each)
+                for match in NAMED_FIGURE.finditer(each.text)
+            )
+            if str(number) in named:
                 return _FigurePosition(index, _after_list(part, at), is_mentioned=True)
     return None
+
+
+def _renumbered(paragraph: Paragraph, numbers: Mapping[int, int]) -> Paragraph:
+    def renumbered(match: re.Match[str]) -> str:
+        return f"{match[1]}{numbers.get(int(match[2]), match[2])}"
+
+    return paragraph.replace(
+        sentences=tuple(
+            each if is_quoted(each) else each.replace(text=NAMED_FIGURE.sub(renumbered, each.text))
+            for each in paragraph.sentences
+        )
+    )
 
 
 def _nearest(

@@ -1,5 +1,6 @@
 """Where passages stand in their documents, as whoever writes or judges gets to see it."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from deep_research.documents.readers import place_of
@@ -9,6 +10,7 @@ from deep_research.reasoning.values import Context, Findings
 from deep_research.report.edition import CitedPassage
 from deep_research.report.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.report.sources.document import Document
+from deep_research.request import Language
 from deep_research.text.in_thread import in_thread
 from deep_research.text.messages.words import words_in
 from deep_research.text.tables import find_tables
@@ -17,15 +19,31 @@ from deep_research.text.tables import find_tables
 _MAX_ROWS = 500
 # So much of the text before and after a passage says what it is about.
 _NEAR_CHARS = 400
+# Where a document says what it is, of when, and whether it still holds.
+_HEAD_CHARS, _MAX_FACTS = 1_200, 5
+_HEAD_LINE = re.compile(
+    r"(?im)^[^\w\n|]{0,4}(?:status|state|version|date|published|created|(?:last )?(?:updated|modified|reviewed|revised)"
+    r"|valid (?:from|until)|effective(?: date)?|superse(?:des|ded by)|repla(?:ces|ced by)|obsolete[sd](?: by)?"
+    r"|withdrawn|状[态態]|版本|日期|[发發][布佈]|更新|修[订訂]|生效|[废廢]止|取代)[ \t]{0,4}[:：][^\n|;]{1,80}"
+)
+_ADDRESSED = re.compile(r"(?m)^From: [^\n]*; To: ")
+_OF_MESSAGES = ("mails", "chat")
+_KINDS = {"cells": "spreadsheet", "slide": "slides", "page": "PDF"}
 
 
-async def contexts_of(findings: Findings, records: RunRecords) -> dict[str, Context]:
+async def contexts_of(evidence: Sequence[Evidence], language: Language, records: RunRecords) -> dict[str, Context]:
     """Return where each piece of evidence stands, by its id."""
-    words, addresses = words_in(findings.brief.language), await records.documents()
+    words, addresses = words_in(language), await records.documents()
+    facts: dict[str, tuple[str, str]] = {}
     found = {}
-    for piece in findings.evidence:
+    for piece in evidence:
         document = await records.document(piece.document)
         place = place_of(document.places, piece.start, piece.end, text=document.text)
+        is_page = addresses.get(piece.document, "").startswith(("http://", "https://"))
+        if document.id not in facts:
+            kind = kind_of(document, is_page=is_page)
+            facts[document.id] = kind, "" if kind in _OF_MESSAGES else facts_of(document.text)
+        kind, told = facts[document.id]
         found[piece.id] = Context(
             title=document.title,
             author=document.author,
@@ -34,9 +52,31 @@ async def contexts_of(findings: Findings, records: RunRecords) -> dict[str, Cont
             headings=headings_above(document.text, piece.start),
             near=document.text[max(0, piece.start - _NEAR_CHARS) : piece.end + _NEAR_CHARS],
             published=document.published,
-            is_page=addresses.get(piece.document, "").startswith(("http://", "https://")),
+            is_page=is_page,
+            kind=kind,
+            facts=told,
         )
     return found
+
+
+def kind_of(document: Document, *, is_page: bool) -> str:
+    """Return what sort of source a document is, in one or two words for a model."""
+    if is_page:
+        return "web page"
+    kinds = {place.kind for place in document.places}
+    if "message" in kinds:
+        return _OF_MESSAGES[0 if _ADDRESSED.search(document.text) else 1]
+    return next((name for kind, name in _KINDS.items() if kind in kinds), "document")
+
+
+def facts_of(text: str) -> str:
+    """Return what a document's head says of its status, dates and versions, and what a sheet says of its columns."""
+    head = text[:_HEAD_CHARS]
+    told = [" ".join(match[0].split()) for match in _HEAD_LINE.finditer(head)][:_MAX_FACTS]
+    table = text.find("\n|")
+    above = text[:table] if 0 <= table < _HEAD_CHARS else ""
+    described = [" ".join(line.split()) for line in above.split("\n") if line.count(": ") > 1]
+    return "; ".join(dict.fromkeys((*told, *described)))[:_HEAD_CHARS]
 
 
 async def cited_passages(

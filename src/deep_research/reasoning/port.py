@@ -6,6 +6,7 @@ Acts take one value and return one value. They raise `CallFailed` when the model
 from typing import Protocol
 
 from deep_research.reasoning.values import (
+    AbsenceCheck,
     Analysis,
     Assessment,
     Brief,
@@ -16,6 +17,7 @@ from deep_research.reasoning.values import (
     Draft,
     Finding,
     Findings,
+    HeldStretch,
     Inquiry,
     Judgement,
     Paragraphs,
@@ -73,6 +75,9 @@ class Reasoner(Protocol):
 
     async def judge(self, support: Support) -> tuple[Judgement, ...]:
         """Return for each sentence without a verdict whether its passages carry it."""
+
+    async def find_held(self, check: AbsenceCheck) -> tuple[HeldStretch, ...]:
+        """Return for each statement that something is absent a stretch that holds it, if one does."""
 
     async def edit(self, draft: Draft) -> tuple[SentenceEdit, ...]:
         """Mend the whole text: what was refused, what repeats, what no longer hangs together."""

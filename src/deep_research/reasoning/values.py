@@ -294,7 +294,8 @@ class Reflection(Value):
 
 class Context(Value):
     """Where a passage stands: its document's title, author, first lines and date, its place and the headings above it,
-    and the text beside it; whether it is a page of the web.
+    and the text beside it; whether it is a page of the web, what kind of document it is, and what its head says of its
+    status, date and columns.
     """
 
     title: str = ""
@@ -305,14 +306,16 @@ class Context(Value):
     near: str = ""
     published: str = ""
     is_page: bool = False
+    kind: str = ""
+    facts: str = ""
 
 
 class Findings(Value):
     """Everything that was found, section by section; for an analysis, how well its main statements are backed.
 
     `contexts` are those of the evidence, by its id; `disputed` is what sources give different figures for;
-    `perspectives` is the analysis that was written before the report; `lacks_analysis` says that the question asks for
-    one and there is none, `words` how long the report should be, and `has_sandbox` that programs of a model can be run.
+    `asks_for_analysis` says that the matter is to be weighed from several sides, `words` how long the report should be,
+    and `has_sandbox` that programs of a model can be run.
     """
 
     brief: Brief
@@ -321,8 +324,7 @@ class Findings(Value):
     strength: tuple[Sentence, ...] = ()
     disputed: Paragraphs = ()
     contexts: dict[str, Context] = Field(default_factory=dict)
-    perspectives: Paragraphs = ()
-    lacks_analysis: bool = False
+    asks_for_analysis: bool = False
     words: int = 1_000
     has_sandbox: bool = False
 
@@ -340,13 +342,10 @@ class Findings(Value):
 
 
 class Analysis(Value):
-    """How well the main statements are backed, what would change the conclusion, which claims nothing, and a model's
-    critical look from several sides.
-    """
+    """How well the main statements are backed, and what would change the conclusion, which claims nothing."""
 
     paragraphs: Paragraphs = ()
     changes: Strings = ()
-    perspectives: Paragraphs = ()
 
 
 class ChartSpec(Value):
@@ -381,6 +380,35 @@ class Support(Value):
     contexts: dict[str, Context] = Field(default_factory=dict)
 
 
+class Stretch(Value):
+    """A few sentences or a row of a stored document, with the document's title and the headings above."""
+
+    document: str
+    title: str
+    headings: str = ""
+    start: int
+    end: int
+    text: str
+
+
+class AbsenceCheck(Value):
+    """Statements that no source holds something, and the stretches of all stored texts that could, the likeliest
+    first.
+    """
+
+    brief: Brief
+    statements: Strings
+    stretches: tuple[Stretch, ...]
+
+
+class HeldStretch(Value):
+    """What a source does hold, against the statement with this number, from 1: the stretch and its words."""
+
+    number: int
+    stretch: Stretch
+    span: str = ""
+
+
 class Judgement(Value):
     """A judge's verdict on the sentence with this number, from 1 over the whole text.
 
@@ -406,12 +434,15 @@ class SentenceEdit(Value):
 
 class Draft(Value):
     """The report's checked text; `contexts` are those of the evidence, by its id, and `left_out` is evidence whose
-    figures it does not tell.
+    figures it does not tell; `words` is how long it should be, 0 where nobody said, and `figures` what the charts drawn
+    for it show.
     """
 
     brief: Brief
     plan: Plan
     paragraphs: Paragraphs
+    words: int = 0
+    figures: Strings = ()
     evidence: tuple[Evidence, ...] = ()
     contexts: dict[str, Context] = Field(default_factory=dict)
     left_out: tuple[Evidence, ...] = ()

@@ -24,8 +24,16 @@ _MAX_BASIS_CHARS = 40
 # Digits that nobody grouped and that are no year.
 _LONG_NUMBER = re.compile(r"(?<![\d.,])\d{5,}(?![\d,])")
 _CELLS = re.compile(r"(.+!)([A-Z]+)(\d+):([A-Z]+)(\d+)$")
-# Before the markers of what the report says itself: what it concludes, computes, or finds in no source.
+# Before the markers of what the report concludes or computes itself, where its words do not tell so.
 _CONCLUDED = "∴"
+_TELLS = re.compile(
+    r"(?i)\b(?:we|our|should|would|ought|recommend\w*|suggest\w*|propos\w*|impl(?:y|ies)|indicat\w*|means|therefore|thus|hence|so"
+    r"|likely|probably|seems?|appears?|judge\w*|comput\w*|calculat\w*|works? out)\b"
+    r"|建[议議]|[应應]|[宜须須]|因此|所以|[可足]见|可見|[说說]明|表明|意味|看[来來]|似乎|很?可能|我[们們]|本[报報]告|[计計]算|[约約]合|得出"
+)
+_OWN = ("conclusion", "calculation")
+# A sentence prints so many numbers at most: those of the documents that it rests on most.
+MAX_MARKERS = 3
 # More than one sum or difference.
 _HAS_STEPS = re.compile(r"[*/×÷].*=|[-+−].*[-+−].*=")
 _LONG_TITLE = 80
@@ -311,12 +319,18 @@ def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> Block:
     spans: list[Span] = []
     joint = ""
     pending: tuple[str, ...] = ()
+    signed = signed_sentence(paragraph)
     for sentence, after in zip_longest(paragraph.sentences, paragraph.sentences[1:]):
         space = _space_after(sentence.text)
-        # What is concluded in one go names its sources once, at its end.
+        # What is concluded in one go names its sources once, at its end, while they are few.
         pending = (*pending, *sentence.evidence)
-        is_going_on = after is not None and sentence.kind == after.kind == "conclusion"
-        marks = () if is_going_on else _sources_of(sentence, pending, number_of, words)
+        is_going_on = (
+            after is not None
+            and sentence.kind == after.kind == "conclusion"
+            and signed not in (sentence, after)
+            and len({number_of(id_) for id_ in (*pending, *after.evidence)}) <= MAX_MARKERS
+        )
+        marks = () if is_going_on else _sources_of(sentence, pending, number_of, words, is_signed=sentence is signed)
         pending = pending if is_going_on else ()
         gap = space if marks else ""
         # Before the markers: a paragraph ends in one.
@@ -341,19 +355,37 @@ def _picture(caption: Caption, number_of: Cite, words: Words) -> Picture:
     return Picture(caption, one_line(description), one_line(caption.text), sources)
 
 
-def _sources_of(sentence: Sentence, evidence: Sequence[str], number_of: Cite, words: Words) -> Spans:
-    """Return the markers of a sentence; those of what the report says itself differ from those of a source's words.
+def signed_sentence(paragraph: Paragraph) -> Sentence | None:
+    """Return the sentence behind which a sign tells that the report speaks itself, where none of its words do."""
+    own = [each for each in paragraph.sentences if each.kind in _OWN and each.evidence]
+    is_told = any(_is_shown(each) or _TELLS.search(each.text) for each in own)
+    return None if is_told or not own else own[0]
 
-    A calculation is shown where a reader would not do it in the head.
+
+def _is_shown(sentence: Sentence) -> bool:
+    """Return whether a calculation stands behind its sentence: one that a reader would not do in the head."""
+    has_steps = sentence.kind == "calculation" and _HAS_STEPS.search(sentence.basis)
+    return bool(has_steps) and not sentence.cells and len(sentence.basis) <= _MAX_BASIS_CHARS
+
+
+def _sources_of(
+    sentence: Sentence, evidence: Sequence[str], number_of: Cite, words: Words, *, is_signed: bool
+) -> Spans:
+    """Return the markers of a sentence, with its sign or its calculation where it has one.
+
+    The last marker leads to the passages of the documents that are not printed, too.
     """
-    marks = markers(evidence, number_of)
-    if not marks or sentence.kind in ("finding", "link"):
-        return marks
-    is_shown = sentence.kind == "calculation" and _HAS_STEPS.search(sentence.basis)
-    if is_shown and not sentence.cells and len(sentence.basis) <= _MAX_BASIS_CHARS:
-        shown = words("report.computed", basis=equation(sentence.basis), marks=_HERE).partition(_HERE)[0]
-        return (_text(shown), *_fixed(f"{shown[len(shown.rstrip()) :]}{_CONCLUDED}"), *marks)
-    return (*_fixed(_CONCLUDED), *marks)
+    marks = sorted(
+        markers(evidence, number_of), key=lambda mark: (-len(mark.evidence), evidence.index(mark.evidence[0]))
+    )
+    rest = tuple(id_ for mark in marks[MAX_MARKERS:] for id_ in mark.evidence)
+    shown = sorted(marks[:MAX_MARKERS], key=lambda mark: int(mark.text))
+    if rest:
+        shown[-1] = shown[-1]._replace(evidence=(*shown[-1].evidence, *rest))
+    if shown and _is_shown(sentence):
+        sum_ = words("report.computed", basis=equation(sentence.basis), marks=_HERE).partition(_HERE)[0]
+        return (_text(sum_), *_fixed(sum_[len(sum_.rstrip()) :]), *shown)
+    return (*_fixed(_CONCLUDED if shown and is_signed else ""), *shown)
 
 
 def equation(basis: str) -> str:
@@ -387,7 +419,10 @@ def _table(paragraph: Paragraph, number_of: Cite, words: Words) -> Table | Prose
     else:
         head = [words("report.record"), words("report.values")]
         lines = [_record(row, words) for row in rows]
-    ends = (_sources_of(row, row.evidence, number_of, words) for row in rows)
+    # Where all rows are the report's own, they are so at a glance.
+    own = [row for row in rows if row.kind in _OWN]
+    signed = own if len(own) < len(rows) else []
+    ends = (_sources_of(row, row.evidence, number_of, words, is_signed=row in signed) for row in rows)
     cells = tuple((*line, end) for line, end in zip(lines, ends, strict=True))
     return Table((*head, words("report.source")), cells, tuple(rows))
 

@@ -53,6 +53,8 @@ class ModelSettings(BaseModel, use_attribute_docstrings=True):
     openrouter_api_key: Key = _key("OPENROUTER_API_KEY", "OpenRouter")
     openai_compatible_api_key: Key = None
     """Key of the OpenAI-compatible server, where it wants one."""
+    judge_model: str | None = None
+    """Model that compares sentences with their passages (`provider:model`); not set, the task model."""
     model_timeout_s: Duration = 180.0
     """Seconds after which a model's answer is given up."""
     model_idle_timeout_s: Duration = 60.0
@@ -65,8 +67,8 @@ class ModelSettings(BaseModel, use_attribute_docstrings=True):
         default=None,
         ge=8_000,
         description=(
-            "Tokens of prompt and answer together that a model can hold; not set, 120,000 for hosted models and 16,000"
-            " for others."
+            "Tokens of prompt and answer together that a model can hold; not set, 120,000 for hosted models, for others"
+            " what their server tells, or 32,000."
         ),
     )
     prices: AbsoluteFolder | None = None

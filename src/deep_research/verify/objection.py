@@ -45,10 +45,12 @@ from deep_research.verify.references import unknown_reference
 ObjectionKind = Literal["reference", "number", "unit", "sum", "date", "name", "added", "negation"]
 _MAX_INVERTED_WORDS, _MAX_OWN_WORDS = 4, 3
 # So few things a table, a conclusion or a report counts itself.
-_COUNTED = 12
+MAX_COUNTED = 12
 # Sentences that share nearly as much with a statement as the best one speak of the same.
 _AS_NEAR = 0.8
 _EQUATION = re.compile(r"[\d(][\d.,\s()%€$£¥+\-−–*/×÷]*[+\-−–*/×÷][\d.,\s()%€$£¥+\-−–*/×÷]*[=＝]\s*[€$£¥]?\d[\d.,]*")
+_LIST_JOINT = re.compile(r",\s+and\s+|,\s+|\s+and\s+|;\s+|[、，；]|以?及|[和与與]")
+_NAMED_BEFORE = re.compile(r"(?i)\b(?:all|these|those|both)\s*$|[这這那]|上述|以上|全部$")
 _AFTER_BRACKET = re.compile(r"[)）]\s+(?=[A-Z])")
 
 
@@ -119,8 +121,10 @@ def amount_against(claim: ClaimToCheck, near: Sequence[Near], cited: Sequence[Ch
     for amount in amounts:
         value, unit = amount.value, amount.unit
         in_digits = amount.shown is not None
-        is_count = (claim.is_row or claim.is_own) and value <= _COUNTED and (amount.raw.isdigit() or not in_digits)
-        if amount.start in days or value in allowed_figures or (is_count and not unit):
+        is_count = (claim.is_row or claim.is_own) and value <= MAX_COUNTED and (amount.raw.isdigit() or not in_digits)
+        # Whether a conclusion's "most" follows is for a judge to say.
+        is_count |= claim.is_own and claim.is_exact and unit == MOST
+        if amount.start in days or value in allowed_figures or (is_count and unit in ("", MOST)):
             continue
         # What the sentences say that come nearest is what counts; they may be as near as the best.
         same = [each.text for each in near if each.alike >= _AS_NEAR * best.alike]
@@ -138,10 +142,10 @@ def amount_against(claim: ClaimToCheck, near: Sequence[Near], cited: Sequence[Ch
         if is_derived:
             continue
         # "The two totals differ", citing both or more, counts what it brings together: a judge sees whether rightly.
-        is_free = value == 1 or (unit == NAMING and value <= _COUNTED)
-        is_free |= not in_digits and not unit and 1 < value <= len(cited)
+        is_free = value == 1 or (unit == NAMING and value <= MAX_COUNTED)
+        is_free |= not in_digits and not unit and (1 < value <= len(cited) or _counts_what_it_lists(amount, text))
         # A report rounds, reckons with dates and takes shares of its own.
-        is_rough = bool(unit) or value > _COUNTED
+        is_rough = bool(unit) or value > MAX_COUNTED
         is_free |= not (in_digits or claim.is_exact or unit in (ORDER, MOST, TIMES)) and is_rough
         is_known = has_amount(amount, [*whole, *beside]) or (not is_strict and is_rounding(amount, whole))
         is_same |= unit == NAMING and not is_known
@@ -157,6 +161,15 @@ def amount_against(claim: ClaimToCheck, near: Sequence[Near], cited: Sequence[Ch
     around = [each.around for each in near] if not claim.is_row else []
     exchanged = exchanged_amount(text, around)
     return Objection("number", exchanged, is_contrary=True) if exchanged else None
+
+
+def _counts_what_it_lists(amount: Quantity, text: str) -> bool:
+    """Return whether a small number counts what the sentence lists behind a colon, or what was named before it."""
+    if amount.value > MAX_COUNTED:
+        return False
+    _, colon, listed = text[amount.end :].replace("：", ":").partition(":")
+    is_listed = bool(colon) and len(_LIST_JOINT.split(listed)) == amount.value
+    return is_listed or _NAMED_BEFORE.search(text[: amount.start]) is not None
 
 
 def _is_derived(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from deep_research.report.escaping import one_line
+from deep_research.report.layout import MAX_MARKERS
 from deep_research.report.paragraph import REFUSED, Refusal
 from deep_research.request import Language
 from deep_research.text.messages.words import Words, words_in
@@ -147,7 +148,8 @@ class Verifier:
         bare = tuple(block.text for block in to_cite if not ends_in_marker(block.text))
         rows = [row for block in report.blocks if not block.is_exempt for row in rows_of(block)]
         bare_rows = tuple(row for row in rows if not markers(row))
-        unresolved, unused = tuple(sorted(used - numbers)), tuple(sorted(cited - used))
+        unresolved = tuple(sorted(used - numbers))
+        unused = tuple(sorted(cited - used - _unprinted(listing)))
         misplaced = tuple(sorted(used & numbers - cited))
         is_numbered = report.is_numbered
         is_empty = all(block.kind == "rule" for block in report.blocks)
@@ -170,6 +172,13 @@ class Verifier:
             lost=differences.lost,
             language=language,
         )
+
+
+def _unprinted(listing: Listing) -> set[int | None]:
+    """Return the numbers of sentences that rest on more documents than they print."""
+    sentences = (sentence for paragraph in listing.paragraphs for sentence in paragraph.sentences)
+    numbers = ({listing.number_of(id_) for id_ in sentence.evidence} for sentence in sentences)
+    return set[int | None]().union(*(own for own in numbers if len(own) > MAX_MARKERS))
 
 
 def _checked_blocks(blocks: Sequence[ReportBlock], listing: Listing) -> list[ReportBlock]:

@@ -84,8 +84,8 @@ class Verification(Value):
     dropped: tuple[str, ...] = ()
     refusals: tuple[Refusal, ...] = ()
 
-    def in_words(self) -> str:
-        """Return `verification.md` in the report's language."""
+    def in_words(self, notes: Sequence[str] = ()) -> str:
+        """Return `verification.md` in the report's language; `notes` stand below what was done."""
         words = words_in(self.report.language)
         sentences = self.paragraphs.sentences
         chapters = {
@@ -98,6 +98,7 @@ class Verification(Value):
         parts = [
             f"# {words(f'verification.{self._outcome}')}",
             words("verification.method"),
+            *notes,
             _bullets(self._counts(words)),
             *(f"## {words(f'verification.{name}')}\n\n{body}" for name, body in chapters.items() if body),
         ]

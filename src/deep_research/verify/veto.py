@@ -13,7 +13,7 @@ from deep_research.text.quantities import digits_in
 from deep_research.verify.localized import in_english_form
 from deep_research.verify.names import unknown_name
 from deep_research.verify.nearest import CheckedSource, nearest
-from deep_research.verify.objection import ClaimToCheck, is_supported_day, objection_against
+from deep_research.verify.objection import MAX_COUNTED, ClaimToCheck, is_supported_day, objection_against
 from deep_research.verify.particulars import dates_of, days_in
 
 
@@ -23,14 +23,14 @@ def veto(
     *,
     titles: Sequence[str] = (),
     asked: str = "",
-    results: Sequence[str] = (),
+    known: Sequence[str] = (),
     language: str = "en",
 ) -> Verdict | None:
     """Return why the passages cannot carry the sentence, or None if code knows no reason.
 
     Dates and names may also stand in the titles of the passages' documents, or beside the passages: "the annual report
-    of 2024" says whose figures they are; and those that the user asked about are never foreign. A conclusion may hold
-    the figures of the question too, and of the `results` that were computed before it.
+    of 2024" says whose figures they are; and those that the user asked about are never foreign. Figures of `known`,
+    what documents are called or what was computed before, may be repeated; a conclusion may hold the question's too.
     """
     if not passages:
         return Verdict(kind="not_found", reason="uncited")
@@ -40,7 +40,7 @@ def veto(
         text=text,
         known=(*titles, asked),
         titles=tuple(titles),
-        allowed_figures=(asked, *results) if is_own else (),
+        allowed_figures=(*known, *([asked] if is_own else [])),
         is_own=is_own,
         is_exact=True,
     )
@@ -86,7 +86,8 @@ def veto_row(
                 return Verdict(kind="not_found", reason=f"date: {date.raw}")
             bare = bare.replace(date.raw, " ")
         for digits, number in digits_in(bare).items():
-            if number not in numbers:
+            # What the report proposes itself may be counted: "months 4 to 6".
+            if number not in numbers and not (is_own and number <= MAX_COUNTED):
                 return Verdict(kind="not_found", reason=f"number: {digits}")
         if name := unknown_name(value, " ".join(texts)):
             return Verdict(kind="not_found", reason=f"name: {name}")

@@ -1,6 +1,6 @@
 """Which models a run uses, from the settings: what is named, what has a key, what is missing."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from deep_research.errors import ConfigurationError
@@ -27,7 +27,7 @@ def chosen_models(settings: Settings) -> tuple[str, ...]:
     is raised; a model to fall back on that lacks something is left out.
     """
     pair = _chosen_pair(settings)
-    for name in pair:
+    for name in (*pair, *_judge(settings, pair)):
         _require(name, settings)
     fallbacks = (name for name, problem in _fallbacks(settings) if problem is None) if pair else ()
     return tuple(map(str, (*pair, *fallbacks)))
@@ -50,6 +50,18 @@ def key_unused_offline(settings: Settings) -> str:
 def address_of(name: "ModelName", settings: Settings) -> str:
     """Return where a model is reached; "" where that is not set."""
     return getattr(settings, f"{name.provider.setting}_address") or ""
+
+
+def window_of(models: Sequence[str], settings: Settings) -> int | None:
+    """Return the smallest window that the servers of the user's own models tell, None where none does."""
+    from deep_research.llm.registry import model_named
+    from deep_research.llm.window import told_window
+
+    names = [name for name in map(model_named, models) if name.provider.is_own_server]
+    told = [
+        told_window(name, address_of(name, settings), _key(name.provider, settings)) for name in dict.fromkeys(names)
+    ]
+    return min(filter(None, told), default=None)
 
 
 def unpriced_models(names: Iterable[str], settings: Settings) -> tuple[str, ...]:
@@ -89,6 +101,11 @@ def _chosen_pair(settings: Settings) -> "tuple[ModelName, ...]":
     if settings.task_model is not None:
         task = _named(settings.task_model, thinking)
     return thinking, task or thinking
+
+
+def _judge(settings: Settings, pair: "Sequence[ModelName]") -> "list[ModelName]":
+    """Return the model that judges, where it is another one."""
+    return [_named(settings.judge_model, pair[0])] if pair and settings.judge_model else []
 
 
 def _fallbacks(settings: Settings) -> "list[tuple[ModelName, ConfigurationError | None]]":
@@ -177,7 +194,8 @@ def models_from(settings: Settings) -> Models:
         return connect(name, address=address, key=key, window=window, prices=prices, limits=limits)
 
     thinking, task, *fallbacks = map(model_named, names)
-    pairs = [tuple(map(model, pair)) for pair in ((thinking, task), *(name.by_role for name in fallbacks))]
+    judge = _judge(settings, (thinking,))
+    pairs = [tuple(map(model, pair)) for pair in ((thinking, task, *judge), *(name.by_role for name in fallbacks))]
 
     async def close() -> None:
         for pair in pairs:

@@ -65,10 +65,12 @@ def said(text: str, *ids: str, section: str = "Costs", is_own: bool = True, **mo
     return Paragraph(section=section, sentences=(sentence,), **more)
 
 
-def placed(report: ReportLayout, *figures: Figure, language: Language = "en") -> tuple[ReportLayout, list[str]]:
+def placed(
+    report: ReportLayout, *figures: Figure, language: Language = "en", is_written: bool = False
+) -> tuple[ReportLayout, list[str]]:
     shelf = cast(RunRecords, Shelf(figures))
     ids = [str(at) for at in range(len(figures))]
-    return asyncio.run(with_figures(report, ids, words_in(language), shelf))
+    return asyncio.run(with_figures(report, ids, words_in(language), shelf, is_written=is_written))
 
 
 def report_of(*chapters: Sequence[Paragraph], abstract: Sequence[Paragraph] = ()) -> ReportLayout:
@@ -96,7 +98,7 @@ def outline(report: ReportLayout) -> list[str]:
 )
 def test_a_figure_stands_right_after_the_first_paragraph_that_mentions_it(language: Language, mention: str) -> None:
     report = report_of([said("a", "c1"), said(mention, "c2"), said("b", "c3"), said(mention, "c4")])
-    shown, _ = placed(report, figure("c3", "c4"), language=language)
+    shown, _ = placed(report, figure("c3", "c4"), language=language, is_written=True)
     assert outline(shown) == ["a", mention, "[1 T]", "b", mention]
 
 

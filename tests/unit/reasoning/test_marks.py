@@ -80,7 +80,7 @@ def _piece(number: int, header: str = "") -> Evidence:
 QUESTION = "What did the harbour retrofit cost?"
 BRIEF = Brief(question=QUESTION, original=QUESTION, language="en", goal=TAINT, focus=(TAINT,), assumptions=(TAINT,))
 SECTION = SectionPlan(title=TAINT, description=TAINT, search_queries=(SearchQuery(query=TAINT, goal=TAINT),))
-EVIDENCE = tuple(_piece(number, header="id1" if number == 2 else "") for number in range(1, 31))
+EVIDENCE = tuple(_piece(number, header="id1" if number == 2 else "") for number in range(1, 91))
 TOLD = Paragraph(
     section=TAINT,
     lead=TAINT,
@@ -110,7 +110,7 @@ FINDINGS = Findings(
 )
 # Too long to be read whole.
 TEXT = (
-    "".join(f"In district {n} the retrofit cost €{n}.4 million, and the office paid for it.\n\n" for n in range(1, 31))
+    "".join(f"In district {n} the retrofit cost €{n}.4 million, and the office paid for it.\n\n" for n in range(1, 91))
     + "| Port | Cost |\n| --- | --- |\n| Halden | canary €3 million |\n"
 )
 DOCUMENT = Document(id="d", snapshot="s", title=TAINT, text=TEXT, media_type="text/plain", extractor="plain 1")

@@ -185,7 +185,9 @@ NARROW = PromptOptions(window=3_200)
 TEXT = (
     "The retrofit cost €3.4 million in 2024, and the harbour office of Halden paid all of it by itself.\n\n"
     "The mayor was pleased with the result of the work, and so were the people who live at the old pier, though not all"
-    " of them had wanted it at first, when the council told them of the plan and of what it would cost them.\n"
+    " of them had wanted it at first, when the council told them of the plan and of what it would cost them.\n\n"
+    "The choir of the town sings at the new pier in summer, and the gulls are louder than it is, which nobody minds; the"
+    " children count them, and the fishermen of Halden say that there were never so many of them in all the years.\n"
 )
 
 
@@ -353,7 +355,7 @@ def _long(number: int) -> Evidence:
 
 async def test_two_hundred_sources_never_overflow_a_window_of_sixteen_thousand() -> None:
     model = Scripted()
-    reasoner = reasoner_of(model)
+    reasoner = reasoner_of(model, PromptOptions(window=16_000))
     evidence = tuple(_long(number) for number in range(1, 201))
     work = work_of().model_copy(update={"evidence": evidence})
     await reasoner.compress(work)

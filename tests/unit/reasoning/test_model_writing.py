@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from deep_research.errors import UnusableAnswer
 from deep_research.reasoning.model.prompting import PromptOptions
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import (
@@ -65,7 +64,8 @@ async def test_passages_travel_with_title_author_date_and_place() -> None:
     )
     await reasoner_of(model).draft(findings_of(contexts={"id0001": where}))
     text = model.requests[0].text
-    assert "D1: Annual report — Harbour office — file dated 2025-02-01" in text
+    # When a file was saved says nothing about what it tells.
+    assert "D1: Annual report — Harbour office — no date in its text\n" in text
     assert '<source id="E1" of="D1" at="page 3 › Costs › Steel">' in text
 
 
@@ -75,9 +75,9 @@ async def test_passages_travel_with_title_author_date_and_place() -> None:
         ("# A note\n\nBy the harbour office, 5 May 2025.\n\n## Costs\n\nSteel.", "By the harbour office, 5 May 2025."),
         ("THE BANK\nA note\nDate: 5 May 2025. By: Water team\n\nSteel.", "Date: 5 May 2025. By: Water team"),
         ("# A note\n\n*作者：邵闻笛　2026年2月9日*\n\n暴雨没有让地铁停运。", "作者：邵闻笛 2026年2月9日"),
-        ("# A note\n\n## Costs\n\nSteel was dear in 2024.", "file dated 2026-03-01"),
-        ("# A note\n\n" + "Nobody wants the coal plant of 5 May 2025 back. " * 9, "file dated 2026-03-01"),
-        ("", "file dated 2026-03-01"),
+        ("# A note\n\n## Costs\n\nSteel was dear in 2024.", "no date in its text"),
+        ("# A note\n\n" + "Nobody wants the coal plant of 5 May 2025 back. " * 9, "no date in its text"),
+        ("", "no date in its text"),
     ],
 )
 async def test_what_is_printed_under_a_title_says_more_than_the_files_date(opening: str, listed: str) -> None:
@@ -93,7 +93,7 @@ async def test_what_is_printed_under_a_title_says_more_than_the_files_date(openi
 @pytest.mark.parametrize(
     ("kind", "form"),
     [
-        ("advice", "numbered list of five to seven recommendations"),
+        ("advice", "numbered list of four to seven recommendations"),
         ("comparison", "one column for each thing compared"),
         ("trend", "figures over time are a table"),
         ("yes_no", "yes or no in the first words"),
@@ -129,29 +129,18 @@ async def test_a_report_is_asked_for_in_a_length_that_its_answer_has_room_for(
     model = Scripted()
     await reasoner_of(model, PromptOptions(window=window)).draft(findings_of(words=words))
     [request] = model.requests
-    assert f"about {asked} words" in request.prompt
+    assert f"{0.9 * asked:.0f} to {1.1 * asked:.0f} words" in request.prompt
     assert request.max_tokens >= 3 * asked
 
 
-async def test_a_look_from_one_side_is_asked_for_again_and_then_refused() -> None:
-    one = "### Who pays\n\nHarbour 1 cost €3.4 million [E1]. So it is dear [so: E1]."
-    model = Scripted([one, one])
-    with pytest.raises(UnusableAnswer, match="two to four perspectives"):
-        await reasoner_of(model).analyze(findings_of())
+async def test_a_look_from_one_side_is_asked_for_again() -> None:
+    side = "### Who pays\n\nHarbour 1 cost €3.4 million [E1]. So it is dear [so: E1]."
+    other = "### Who gains\n\nHarbour 2 cost €6.4 million [E2]. So it is warm [so: E2]."
+    parts = ["Harbour 1 cost €3.4 million [E1].", "## Analysis", side]
+    model = Scripted(["\n\n".join(parts), "\n\n".join([*parts, other])])
+    written = await reasoner_of(model).draft(findings_of(asks_for_analysis=True))
+    assert [one.lead for one in written if one.section == "Analysis"] == ["Who pays", "Who gains"]
     assert len(model.requests) == 2
-
-
-async def test_perspectives_may_have_large_headings_and_need_evidence_and_an_open_question() -> None:
-    model = Scripted(["## Who pays\n\nIt is dear [so: E1].\n\n## Who gains\n\nIt is warm [so: E2]."])
-    analysis = await reasoner_of(model).analyze(findings_of())
-    assert [(one.section, one.lead) for one in analysis.perspectives] == [
-        ("Analysis", "Who pays"),
-        ("Analysis", "Who gains"),
-    ]
-    short = Plan(research_title="T", sections=(SectionPlan(title="Findings"),))
-    for findings in (findings_of(work_of(0)), findings_of(plan=short)):
-        assert (await reasoner_of(model).analyze(findings)).perspectives == ()
-    assert len(model.requests) == 1
 
 
 _SENTENCES = (
@@ -167,11 +156,11 @@ def _support(*sentences: Sentence) -> Support:
 
 async def test_a_judge_sees_the_neighbours_and_judges_only_what_has_no_verdict() -> None:
     answer = {
-        "sentences": [1, 2, 3, 9],
-        "verdicts": ["Not Found", "contradicted", "goes beyond", "supported"],
-        "spans": ["", "", "", ""],
-        "passages": ["", "", "E2, E77", ""],
-        "reasons": ["nobody says so", "", "", ""],
+        "sentences": [1, 2, 9],
+        "verdicts": ["Not Found", "goes beyond", "supported"],
+        "spans": ["", "", ""],
+        "passages": ["", "E2, E77", ""],
+        "reasons": ["nobody says so", "", ""],
     }
     model = Scripted([json.dumps(answer)])
     judged = await reasoner_of(model).judge(_support(*_SENTENCES))
@@ -179,7 +168,7 @@ async def test_a_judge_sees_the_neighbours_and_judges_only_what_has_no_verdict()
         (1, "not_found", (), "nobody says so"),
         (3, "goes_beyond", ("id0002",), ""),
     ]
-    assert "1 (finding) Harbour 1 cost little. [E1]\nAs said.\n3 (conclusion) So one should wait. [so: E1, E2]" in (
+    assert "1 (finding) Harbour 1 cost little. [E1]\nAs said.\n2 (conclusion) So one should wait. [so: E1, E2]" in (
         model.requests[0].prompt
     )
     assert "E3" not in model.requests[0].text, "passages that nobody cites are not shown"
@@ -192,7 +181,7 @@ async def test_a_verdict_that_is_none_decides_nothing() -> None:
 
 async def test_the_sentences_of_a_section_are_judged_in_one_call_and_very_many_in_few() -> None:
     one = Sentence(text="Harbour 1 cost little.", evidence=("id0001",))
-    for count, calls in ((1, 1), (18, 1), (45, 3)):
+    for count, calls in ((1, 1), (28, 1), (65, 3)):
         model = Scripted()
         judged = await reasoner_of(model).judge(_support(*[one] * count))
         assert [each.number for each in judged] == list(range(1, count + 1))

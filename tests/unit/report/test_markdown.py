@@ -220,12 +220,16 @@ def test_what_is_partly_supported_says_so_before_its_markers(language, text, exp
 @pytest.mark.parametrize(
     ("language", "text", "expected"),
     [
-        ("en", "So one should wait.", "So one should wait. ∴[1][2]"),
-        ("zh-Hans", "因此应当等待。", "因此应当等待。∴[1][2]"),
-        ("zh-Hant", "因此應當等待。", "因此應當等待。∴[1][2]"),
+        ("en", "One waits.", "One waits. ∴[1][2]"),
+        ("en", "So one waits.", "So one waits. [1][2]"),
+        ("en", "We recommend to wait.", "We recommend to wait. [1][2]"),
+        ("zh-Hans", "等待为好。", "等待为好。∴[1][2]"),
+        ("zh-Hans", "因此应当等待。", "因此应当等待。[1][2]"),
+        ("zh-Hant", "等待為好。", "等待為好。∴[1][2]"),
+        ("zh-Hant", "我們建議等待。", "我們建議等待。[1][2]"),
     ],
 )
-def test_a_conclusion_is_told_from_a_finding_at_a_glance(language, text, expected):
+def test_a_conclusion_has_a_sign_where_its_words_do_not_tell_it(language, text, expected):
     made = Sentence(text=text, kind="conclusion", evidence=("e2", "e1"))
     assert shown(Paragraph(section="C", sentences=(made,)), language) == expected
     finding = made.model_copy(update={"kind": "finding"})
@@ -237,14 +241,14 @@ def test_a_conclusion_is_told_from_a_finding_at_a_glance(language, text, expecte
 @pytest.mark.parametrize(
     ("language", "expected"),
     [
-        ("en", "It cost 5. [1] So it is dear. We would wait. ∴[1][2] It is old. [3]"),
-        ("zh-Hans", "共5元。[1]因此很贵。我们建议等待。∴[1][2]已很旧。[3]"),
-        ("zh-Hant", "共5元。[1]因此很貴。我們建議等待。∴[1][2]已很舊。[3]"),
+        ("en", "It cost 5. [1] So it is dear. We would wait. [1][2] It is old. [3]"),
+        ("zh-Hans", "共5元。[1]因此很贵。我们建议等待。[1][2]已很旧。[3]"),
+        ("zh-Hant", "共5元。[1]因此很貴。我們建議等待。[1][2]已很舊。[3]"),
     ],
 )
 def test_what_is_concluded_in_one_go_names_its_sources_once(language, expected):
     stop = "." if language == "en" else "。"
-    bare = expected.translate(str.maketrans("", "", "∴[]123"))
+    bare = expected.translate(str.maketrans("", "", "[]123"))
     first, second, third, fourth = (f"{part.strip()}{stop}" for part in bare.split(stop) if part.strip())
     sentences = (
         Sentence(text=first, evidence=("e1",)),
@@ -253,6 +257,21 @@ def test_what_is_concluded_in_one_go_names_its_sources_once(language, expected):
         Sentence(text=fourth, evidence=("e3",)),
     )
     assert shown(Paragraph(section="C", sentences=sentences), language) == expected
+
+
+def test_a_paragraph_has_one_sign_at_most():
+    sentences = tuple(
+        Sentence(text=text, kind="conclusion", evidence=(evidence,))
+        for text, evidence in (("It is dear.", "e1"), ("It is old.", "e2"), ("It is loud.", "e3"))
+    )
+    assert shown(Paragraph(section="C", sentences=sentences)) == "It is dear. ∴[1] It is old. It is loud. [2][3]"
+    told = sentences[-1].model_copy(update={"text": "We would wait."})
+    assert "∴" not in shown(Paragraph(section="C", sentences=(*sentences[:2], told)))
+
+
+def test_a_sentence_prints_three_numbers_of_the_documents_that_it_rests_on_most():
+    made = Sentence(text="It grew.", evidence=("e1", "e2", "e3", "e4", "e5", "e05"))
+    assert shown(Paragraph(section="C", sentences=(made,))) == "It grew. [1][2][5]"
 
 
 def test_a_row_that_is_concluded_or_computed_says_so_where_its_sources_stand():
@@ -275,9 +294,9 @@ def test_a_row_that_is_concluded_or_computed_says_so_where_its_sources_stand():
 @pytest.mark.parametrize(
     ("language", "text", "expected"),
     [
-        ("en", "No source names the builder.", "It cost 5. [1] No source names the builder. ∴[1][2]"),
-        ("zh-Hans", "没有资料提到承建方。", "It cost 5. [1] 没有资料提到承建方。∴[1][2]"),
-        ("zh-Hant", "沒有資料提到承建方。", "It cost 5. [1] 沒有資料提到承建方。∴[1][2]"),
+        ("en", "No source names the builder.", "It cost 5. [1] No source names the builder. [1][2]"),
+        ("zh-Hans", "没有资料提到承建方。", "It cost 5. [1] 没有资料提到承建方。[1][2]"),
+        ("zh-Hant", "沒有資料提到承建方。", "It cost 5. [1] 沒有資料提到承建方。[1][2]"),
     ],
 )
 def test_what_is_absent_cites_what_comes_closest(language, text, expected):
@@ -291,9 +310,9 @@ def test_what_is_absent_cites_what_comes_closest(language, text, expected):
 @pytest.mark.parametrize(
     ("language", "expected"),
     [
-        ("en", "It is 12. ({}) ∴[1]"),
-        ("zh-Hans", "It is 12. （{}）∴[1]"),
-        ("zh-Hant", "It is 12. （{}）∴[1]"),
+        ("en", "It is 12. ({}) [1]"),
+        ("zh-Hans", "It is 12. （{}）[1]"),
+        ("zh-Hant", "It is 12. （{}）[1]"),
     ],
 )
 @pytest.mark.parametrize(

@@ -139,15 +139,14 @@ def test_a_sentence_may_count_the_sources_that_it_brings_together(sentence, quot
         ("可见5.3亿元之差出于口径。", ("投资48.6亿元。", "投资53.9亿元。"), "两者相差5.3亿元。"),
     ],
 )
-def test_a_conclusion_may_go_on_with_what_was_computed_before_it_and_a_finding_may_not(sentence, quotes, result):
+def test_a_sentence_may_repeat_what_its_caller_knows(sentence, quotes, result):
     passages = [
         Evidence(id=f"e{at}", document="d", start=0, end=len(quote), quote=quote, finding="", section="")
         for at, quote in enumerate(quotes)
     ]
-    conclusion, finding = Sentence(text=sentence, kind="conclusion"), Sentence(text=sentence)
-    assert veto(conclusion, passages, results=[result]) is None
+    conclusion = Sentence(text=sentence, kind="conclusion")
+    assert veto(conclusion, passages, known=[result]) is None
     assert veto(conclusion, passages) is not None
-    assert veto(finding, passages, results=[result]) is not None
 
 
 def test_nothing_cited_is_nothing_found():

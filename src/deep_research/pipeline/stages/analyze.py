@@ -125,15 +125,12 @@ class ResearchAnalyzer:
         evidence = await _evidence(findings, state, context.records)
         contexts = await _context_by_id(evidence, context.records)
         statements = await _backed(await in_thread(weigh_findings, findings, evidence, contexts), context.records)
-        weighed = findings.replace(strength=tuple(statements))
-        if context.adapters.models:
-            weighed = await for_writer(weighed, state, context)
-        return await context.reason(Reasoner.analyze, weighed)
+        return await context.reason(Reasoner.analyze, findings.replace(strength=tuple(statements)))
 
 
 async def for_writer(findings: Findings, state: DeepResearchState, context: StageContext) -> Findings:
     """Return findings as a model needs them to write: with where passages stand, and where sources disagree."""
-    contexts = await contexts_of(findings, context.records)
+    contexts = await contexts_of(findings.evidence, findings.brief.language, context.records)
     disputed = tuple(await disagreements(findings, state, context.records))
     return findings.replace(contexts=contexts, disputed=disputed)
 

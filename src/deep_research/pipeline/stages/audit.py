@@ -1,5 +1,6 @@
 """Audit: the report as it was shipped, checked once more from its files and the stored texts."""
 
+from deep_research.pipeline.about import same_judge
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.stages.verify import Checked
 from deep_research.pipeline.state import DeepResearchState, Update
@@ -20,5 +21,5 @@ async def audit(state: DeepResearchState, context: StageContext) -> Update:
         await context.emit("error", {"message": problem, "step": "audit"})
     record = outcome.to_json() | {"offsets_passed": not misplaced, "misplaced": list(misplaced)}
     await folder.write_json("verify.json", record)
-    await folder.write("verification.md", outcome.in_words())
+    await folder.write("verification.md", outcome.in_words(await same_judge(records, words_in(state.language))))
     return {"is_verified": outcome.passed and not misplaced}

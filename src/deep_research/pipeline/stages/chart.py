@@ -140,7 +140,7 @@ async def chart(state: DeepResearchState, context: StageContext, computation: Co
     found = await findings_from(state, context.records)
     findings = await whole_tables(found, context.records)
     language = findings.brief.language
-    contexts = await contexts_of(findings, context.records)
+    contexts = await contexts_of(findings.evidence, findings.brief.language, context.records)
     has_sandbox = bool(adapters.models) and await _can_run(context)
     specs = await computation.plan_report_charts(findings.replace(contexts=contexts, has_sandbox=has_sandbox), context)
     planned = [spec.to_json() for spec in specs]

@@ -30,17 +30,14 @@ async def draft(state: DeepResearchState, context: StageContext) -> Update:
     if context.adapters.models:
         findings = (await for_writer(findings, state, context)).replace(
             strength=tuple(row for table in analysis.paragraphs for row in table.sentences),
-            perspectives=analysis.perspectives,
-            lacks_analysis=bool(state.analysis) and not analysis.perspectives,
-            words=_words(findings, context.request.depth),
+            asks_for_analysis=bool(state.analysis) and not has_short_outline(findings.brief, findings.plan.titles),
+            words=words_wanted(findings, context.request.depth),
         )
     written = await context.reason(Reasoner.draft, findings)
-    # The analysis is part of a report that a model wrote, and checked with it.
-    is_whole = any(paragraph.section == "abstract" for paragraph in written)
-    return {"draft": await context.records.keep(as_claims((*written, *(analysis.perspectives if is_whole else ()))))}
+    return {"draft": await context.records.keep(as_claims(written))}
 
 
-def _words(findings: Findings, depth: Depth) -> int:
+def words_wanted(findings: Findings, depth: Depth) -> int:
     """Return how long the report should be: as its material and its depth deserve."""
     if has_short_outline(findings.brief, findings.plan.titles):
         return _PRECISE_WORDS

@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import groupby, zip_longest
 
 from deep_research.errors import CallFailed, UnusableAnswer
+from deep_research.pipeline.absences import with_absences_checked
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import fan_out
 from deep_research.pipeline.outcome import findings_from
@@ -19,17 +20,15 @@ from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.quoting.selection import stands_alone
 from deep_research.reasoning.values import Brief, Context, Findings, Judgement, Support
-from deep_research.report.evidence.passage import Evidence, Passage, evidence_from
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, SentenceKind, Verdict, VerdictKind
-from deep_research.text.in_thread import in_thread
 from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.value import Value
-from deep_research.verify.absence import stretches_about
 from deep_research.verify.amounts import amounts_of, has_amount
 from deep_research.verify.calculation import objection_to
 from deep_research.verify.coverage import is_related, support_hint, unchecked_reason
 from deep_research.verify.particulars import dates_of, figures_of, split_figures
-from deep_research.verify.quote import check_quote, find_span, whole_sentences
+from deep_research.verify.quote import check_quote, find_span
 from deep_research.verify.references import find_references, missing_figure
 from deep_research.verify.row import check_cells
 from deep_research.verify.veto import veto, veto_row
@@ -57,12 +56,15 @@ _GOES_ON = re.compile(
 # So many of a conclusion's words are its premises', where nobody could judge it.
 _NEAR = 0.5
 _REFUSED_AS: dict[SentenceKind, VerdictKind] = {
-    "finding": "not_found", "conclusion": "goes_beyond", "absence": "false",
+    "finding": "not_found", "conclusion": "goes_beyond",
 }  # fmt: skip
 # An abbreviation that so many documents use needs no source of its own.
 _CAPITALS = re.compile(r"\b[A-Z]{2,6}\b")
 _SEVERAL = 3
 _LEADS_OVER = (":", "：", "?", "？")
+_NAMES_WHAT_FOLLOWS = re.compile(r"(?i)\b(?:table|list|below|follow(?:s|ing)?|these)\b|[下如]表|如下|以下|下列|下面")
+# So many sentences of neighbouring sections are judged in one go.
+_JUDGED_TOGETHER = 30
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,11 @@ class CheckedSources:
             found += [where.title, where.author, where.opening, where.headings, where.published, where.near]
         return found
 
+    def named(self, passages: Iterable[Evidence]) -> list[str]:
+        """Return what the passages' documents and parts are called: a sentence may name them so, numbers included."""
+        found = (self.contexts[piece.id] for piece in passages if piece.id in self.contexts)
+        return [text for where in found for text in (where.title, where.headings)]
+
     @property
     def asked(self) -> str:
         """Return what the user wrote, whose names, years and figures are never foreign."""
@@ -122,35 +129,56 @@ async def verify(state: DeepResearchState, context: StageContext) -> Update:
 async def sources_of(state: DeepResearchState, context: StageContext) -> tuple[Findings, CheckedSources]:
     """Return everything that was found, and what sentences about it are checked against."""
     findings = await findings_from(state, context.records)
-    contexts = await contexts_of(findings, context.records)
+    contexts = await contexts_of(findings.evidence, findings.brief.language, context.records)
     planned = frozenset(findings.plan.titles)
     return findings, CheckedSources(findings.brief, findings.evidence, contexts, planned, len(state.figures))
+
+
+async def with_passages(sources: CheckedSources, ids: Sequence[str], context: StageContext) -> CheckedSources:
+    """Return the sources with more passages that are on record."""
+    fresh = await context.records.evidence([id_ for id_ in dict.fromkeys(ids) if id_ not in sources.known])
+    contexts = await contexts_of(fresh, sources.brief.language, context.records)
+    return replace(sources, evidence=(*sources.evidence, *fresh), contexts={**sources.contexts, **contexts})
 
 
 async def judged(
     paragraphs: Sequence[Paragraph], sources: CheckedSources, context: StageContext
 ) -> tuple[Paragraph, ...]:
-    """Return a text in which each sentence has a verdict; those of a section are judged together."""
-    sections = [list(own) for _, own in groupby(paragraphs, key=lambda paragraph: paragraph.section)]
-    done = await fan_out("section", sections, lambda own, at: _judged_section(own, sources, at), context)
-    return tuple(paragraph for own in done for paragraph in own)
-
-
-async def _judged_section(
-    paragraphs: Sequence[Paragraph], sources: CheckedSources, context: StageContext
-) -> Sequence[Paragraph]:
-    found = _Located()
+    """Return a text in which each sentence has a verdict; short sections are judged together."""
+    results: list[str] = []
     by_code = []
-    for paragraph in paragraphs:
-        sentences = [await _by_code(each, paragraph, sources, found, context) for each in paragraph.sentences]
+    for paragraph, after in zip_longest(paragraphs, paragraphs[1:]):
+        leads = after is not None and (after.is_item or after.kind == "table") and after.section == paragraph.section
+        sentences = [
+            await _by_code(each, paragraph, sources, results, context, leads=leads and each is paragraph.sentences[-1])
+            for each in paragraph.sentences
+        ]
         by_code.append(paragraph.replace(sentences=tuple(sentences)))
-    if any(sentence.verdict is None for paragraph in by_code for sentence in paragraph.sentences):
-        whole = replace(sources, evidence=(*sources.evidence, *found.passages.values()))
-        by_code = await _by_reasoner(by_code, whole, context)
-    by_code = [_with_links(after, before) for after, before in zip(by_code, paragraphs, strict=True)]
-    counted = Counter(each.verdict.kind for one in by_code for each in one.sentences if each.verdict)
-    await context.emit("verdict", {"section": paragraphs[0].section, "counts": dict(sorted(counted.items()))})
-    return by_code
+    by_code = await with_absences_checked(by_code, sources.brief, context)
+    groups = _grouped(by_code)
+    done = await fan_out("section", groups, lambda own, at: _by_reasoner(own, sources, at), context)
+    checked = [paragraph for own in done for paragraph in own]
+    checked = [_with_links(after, before) for after, before in zip(checked, paragraphs, strict=True)]
+    for section, own in groupby(checked, key=lambda paragraph: paragraph.section):
+        counted = Counter(each.verdict.kind for one in own for each in one.sentences if each.verdict)
+        await context.emit("verdict", {"section": section, "counts": dict(sorted(counted.items()))})
+    return tuple(checked)
+
+
+def _grouped(paragraphs: Sequence[Paragraph]) -> list[list[Paragraph]]:
+    """Return the sections, neighbours together while a judge has few sentences of them to decide on."""
+    groups: list[list[Paragraph]] = []
+    count = 0
+    for _, section in groupby(paragraphs, key=lambda paragraph: paragraph.section):
+        own = list(section)
+        undecided = sum(each.verdict is None for one in own for each in one.sentences)
+        if groups and count + undecided <= _JUDGED_TOGETHER:
+            groups[-1] += own
+            count += undecided
+        else:
+            groups.append(own)
+            count = undecided
+    return groups
 
 
 def _with_links(checked: Paragraph, written: Paragraph) -> Paragraph:
@@ -163,20 +191,20 @@ def _with_links(checked: Paragraph, written: Paragraph) -> Paragraph:
     return checked.replace(sentences=tuple(sentences))
 
 
-@dataclass(frozen=True)
-class _Located:
-    """What checking a section brought up: passages that were searched for to show that something is absent, and
-    calculations that came out right, whose results others may go on with.
-    """
-
-    passages: dict[str, Evidence] = field(default_factory=dict)
-    results: list[str] = field(default_factory=list)
-
-
 async def _by_code(
-    sentence: Sentence, paragraph: Paragraph, sources: CheckedSources, found: "_Located", context: StageContext
+    sentence: Sentence,
+    paragraph: Paragraph,
+    sources: CheckedSources,
+    results: list[str],
+    context: StageContext,
+    *,
+    leads: bool,
 ) -> Sentence:
-    """Return a sentence with the verdict that code can give; what it cannot decide has none."""
+    """Return a sentence with the verdict that code can give; what it cannot decide has none.
+
+    `results` are calculations that came out right, whose results others may go on with; `leads` says that a list or a
+    table follows.
+    """
     if sentence.verdict is not None or paragraph.kind == "caption":
         return sentence
     if context.adapters.models and find_prompt_injection(sentence.text):
@@ -185,7 +213,8 @@ async def _by_code(
         plain = Sentence(text=sentence.text, kind="link")
         return _with(plain, "supported") if claims_nothing(sentence.text) else _with(plain, "not_found", "unfounded")
     if sentence.kind == "link":
-        if sentence.text.endswith(_LEADS_OVER) and claims_nothing(sentence.text, sources.asked):
+        is_leading = sentence.text.endswith(_LEADS_OVER) or (leads and _NAMES_WHAT_FOLLOWS.search(sentence.text))
+        if is_leading and claims_nothing(sentence.text, sources.asked):
             return _with(sentence, "supported")
         # What says more than that is the writer's own, drawn from what the paragraph cites.
         sentence = sentence.replace(kind="conclusion", evidence=paragraph.cite_ids)
@@ -194,8 +223,8 @@ async def _by_code(
         return _with(sentence, "not_found", f"unknown: {', '.join(unknown)}" if unknown else "uncited")
     sentence, passages = await _under_headers(sentence, context)
     if sentence.kind == "absence":
-        return await _searched_for(sentence, found, context)
-    titles = sources.beside(passages)
+        return sentence
+    titles, named = sources.beside(passages), sources.named(passages)
     verdict = check_quote(sentence, passages) if not sentence.cells else check_cells(sentence, passages)
     if verdict is not None and verdict.kind == "supported":
         # What stands in a source word for word is no conclusion.
@@ -203,11 +232,11 @@ async def _by_code(
     if verdict is not None and (not sentence.cells or not context.adapters.models):
         return sentence.replace(verdict=verdict)
     if sentence.kind == "calculation":
-        quotes = [*(piece.quote for piece in passages), *found.results]
+        quotes = [*(piece.quote for piece in passages), *results]
         objection = objection_to(sentence.basis, sentence.text, quotes=quotes, asked=sources.asked)
         if objection:
             return _with(sentence, "wrong", objection)
-        found.results.extend((sentence.basis, sentence.text))
+        results.extend((sentence.basis, sentence.text))
         return sentence
     language = sources.brief.language
     if sentence.cells:
@@ -216,7 +245,8 @@ async def _by_code(
             sentence.cells, passages, titles=titles, asked=sources.asked, is_own=is_own, language=language
         )
     else:
-        refused = veto(sentence, passages, titles=titles, asked=sources.asked, results=found.results, language=language)
+        known = [*named, *(results if sentence.kind == "conclusion" else ())]
+        refused = veto(sentence, passages, titles=titles, asked=sources.asked, known=known, language=language)
     if refused is not None and sentence.kind == "conclusion":
         return _with(sentence, "goes_beyond", refused.reason)
     return sentence.replace(verdict=refused)
@@ -226,45 +256,12 @@ def _with(sentence: Sentence, kind: VerdictKind, reason: str = "") -> Sentence:
     return sentence.replace(verdict=Verdict(kind=kind, reason=reason))
 
 
-async def _searched_for(sentence: Sentence, found: _Located, context: StageContext) -> Sentence:
-    """Return the statement that something is absent with the stored passages that come nearest to it, for a judge.
-
-    Where one of them holds all the words that a source would use for it, it is false.
-    """
-    records = context.records
-    texts = {document: (await records.document(document)).text for document in await records.documents()}
-    near = await in_thread(stretches_about, sentence.basis, sentence.text, texts)
-    pieces = [
-        evidence_from(
-            Passage(document=one.document, start=one.start, end=one.end),
-            text=texts[one.document],
-            finding=texts[one.document][one.start : one.end],
-            section="",
-        )
-        for one in near
-    ]
-    contradicting = [piece for piece, one in zip(pieces, near, strict=True) if one.is_it]
-    if contradicting:
-        reason = f"held: {' '.join(contradicting[0].quote.split())[:_SHOWN_CHARS]}"
-        verdict = Verdict(
-            kind="false",
-            reason=reason,
-            evidence=contradicting[0].id,
-            start=contradicting[0].start,
-            end=contradicting[0].end,
-        )
-        return sentence.replace(verdict=verdict)
-    if not pieces:
-        return _with(sentence, "not_in_sources")
-    found.passages.update({piece.id: piece for piece in pieces})
-    # The judge sees what was found; the report cites what the sentence itself names.
-    return sentence.replace(premises=tuple(piece.id for piece in pieces))
-
-
 async def _by_reasoner(
     paragraphs: Sequence[Paragraph], sources: CheckedSources, context: StageContext
-) -> list[Paragraph]:
-    """Have what code could not decide judged, all of a section at once, each sentence beside its neighbours."""
+) -> Sequence[Paragraph]:
+    """Have what code could not decide judged, each sentence beside its neighbours."""
+    if all(each.verdict for one in paragraphs if one.kind != "caption" for each in one.sentences):
+        return paragraphs
     failures: list[CallFailed] = []
     support = Support(
         brief=sources.brief,
@@ -283,12 +280,12 @@ async def _by_reasoner(
         for sentence in paragraph.sentences:
             number += 1
             if sentence.verdict is None and paragraph.kind != "caption":
-                passages = tuple(pieces[id_] for id_ in (*sentence.evidence, *sentence.premises) if id_ in pieces)
+                passages = tuple(pieces[id_] for id_ in sentence.evidence if id_ in pieces)
                 if is_unusable and sentence.kind != "calculation":
                     # What a model wrote that cannot judge is not believed.
                     sentence = _with(sentence, _REFUSED_AS[sentence.kind], "unreliable")
                 else:
-                    sentence = _judged(sentence, passages, answers.get(number), sources, is_failed=bool(failures))
+                    sentence = _judged(sentence, passages, answers.get(number), is_failed=bool(failures))
             sentences.append(sentence)
         done.append(paragraph.replace(sentences=tuple(sentences)))
     return done
@@ -298,7 +295,6 @@ def _judged(
     sentence: Sentence,
     passages: tuple[Evidence, ...],
     judgement: Judgement | None,
-    sources: CheckedSources,
     *,
     is_failed: bool,
 ) -> Sentence:
@@ -312,9 +308,6 @@ def _judged(
         rests = {"premises": premises, "evidence": premises} if kind == "follows" else {}
         return _with(sentence.replace(**rests), kind, "judged" if kind == "follows" else f"judged: {remark}")
     kind = _OF_FINDING.get(kind, kind)
-    if sentence.kind == "absence":
-        is_absent = kind == "supported"
-        return _with(sentence.replace(premises=()), "not_in_sources" if is_absent else "false", remark)
     verdict = _proved(kind, judgement.span, remark, sentence, passages)
     if verdict.kind == "not_checked":
         return _unjudged(sentence, passages, verdict.reason)
@@ -323,24 +316,7 @@ def _judged(
         return sentence.replace(verdict=verdict.replace(kind="computed" if is_sound else "wrong"))
     if sentence.cells:
         return sentence.replace(verdict=verdict)
-    beyond = _beyond_span(sentence, verdict, passages, sources) if verdict.kind in ("supported", "partly") else None
-    return _with_what_carries(sentence.replace(verdict=beyond or verdict), passages)
-
-
-def _beyond_span(
-    sentence: Sentence, verdict: Verdict, passages: tuple[Evidence, ...], sources: CheckedSources
-) -> Verdict | None:
-    """Return why the words that a judge relies on, with their sentences and other passages, cannot carry a sentence."""
-    relied_on = []
-    for piece in passages:
-        if piece.id == verdict.evidence:
-            first, last = verdict.start - piece.start, verdict.end - piece.start
-            spans = [span for span in whole_sentences(piece.quote) if span.start < last and span.end > first]
-            piece = piece.replace(quote=piece.quote[spans[0].start : spans[-1].end])
-        relied_on.append(piece)
-    # Names and dates may stand elsewhere in the passages.
-    asked = " ".join((sources.asked, *(piece.quote for piece in passages)))
-    return veto(sentence, relied_on, titles=sources.beside(passages), asked=asked, language=sources.brief.language)
+    return _with_what_carries(sentence.replace(verdict=verdict), passages)
 
 
 def _unjudged(sentence: Sentence, passages: tuple[Evidence, ...], reason: str) -> Sentence:
@@ -354,7 +330,7 @@ def _unjudged(sentence: Sentence, passages: tuple[Evidence, ...], reason: str) -
     if likely == "doubtful" and sentence.kind == "conclusion":
         is_near = support_hint(sentence, passages).covered >= _NEAR
         likely = reason if is_near else likely
-    if likely != "doubtful" or sentence.kind == "absence":
+    if likely != "doubtful":
         return _with(sentence, "not_checked", reason)
     return _with(sentence, _REFUSED_AS[sentence.kind], likely)
 

@@ -7,20 +7,43 @@ from functools import cached_property
 
 from deep_research.documents.readers import PROMPT_INJECTION_FOUND, place_of
 from deep_research.events import MAX_EVENT_TEXT_CHARS, FinalReport
-from deep_research.pipeline.about import cuts_of, limitations_of, models_that_wrote, unread_of, wording_of
+from deep_research.pipeline.about import (
+    cuts_of,
+    gaps_apart,
+    in_few_lines,
+    limitations_of,
+    models_that_wrote,
+    unread_of,
+    wording_of,
+)
 from deep_research.pipeline.abstract import bounded
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.earlier import answer_in, follow_notes, followed_in, subject_of, with_section
 from deep_research.pipeline.fan_out import both
-from deep_research.pipeline.figures import figure_files, figure_record, pictures_of, with_figures
+from deep_research.pipeline.figures import (
+    chartless,
+    described,
+    figure_files,
+    figure_record,
+    pictures_of,
+    with_figures,
+)
 from deep_research.pipeline.missing_figures import left_out
 from deep_research.pipeline.outcome import unanswered
 from deep_research.pipeline.passages import cited_passages
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.retrieval import RetrievalHealth, SearchSummary, health_of, title_of
 from deep_research.pipeline.stages.analyze import disagreements
-from deep_research.pipeline.stages.draft import as_claims
-from deep_research.pipeline.stages.verify import Checked, CheckedSources, accepted, claims_nothing, judged, sources_of
+from deep_research.pipeline.stages.draft import as_claims, words_wanted
+from deep_research.pipeline.stages.verify import (
+    Checked,
+    CheckedSources,
+    accepted,
+    claims_nothing,
+    judged,
+    sources_of,
+    with_passages,
+)
 from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.pipeline.update import changes_since
 from deep_research.reasoning.port import Reasoner
@@ -31,7 +54,7 @@ from deep_research.reasoning.values import Analysis, Brief, Conclusion, Draft, F
 from deep_research.report.citation import Citations, Source, number_sources
 from deep_research.report.edition import Edition
 from deep_research.report.evidence.passage import Evidence
-from deep_research.report.figure import Caption, Image
+from deep_research.report.figure import Caption, Figure, Image
 from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, is_quoted, note
@@ -80,15 +103,14 @@ class ReportGenerator:
         words, records, row = words_in(findings.brief.language), context.records, context.run.row
         earlier, before = await followed_in(state, context)
         is_answer = has_short_outline(findings.brief, findings.plan.titles)
-        abstract, chapters = _chapters(findings, body, conclusion, analysis, words)
         gaps = [*state.gaps, *context.gaps]
+        abstract, chapters = _chapters(findings, body, conclusion, analysis, words)
         paragraphs = [*abstract, *(paragraph for chapter in chapters for paragraph in chapter.paragraphs)]
-        chapters = [each.replace(paragraphs=await _counted(each.paragraphs, words, records)) for each in chapters]
         report = ReportLayout(
             title=findings.plan.research_title,
             abstract=await _counted(abstract, words, records),
             abstract_title=words("report.answer" if is_answer else "report.abstract"),
-            chapters=tuple(chapters),
+            chapters=tuple([await _completed(each, words, records) for each in chapters]),
             disagreements=_untold(disagreements, paragraphs, findings.brief, is_written=is_written),
             knowledge=knowledge,
             gaps=conclusion.unanswered,
@@ -97,7 +119,8 @@ class ReportGenerator:
             likelihood=round(conclusion.likelihood, 2),
             run_line=words("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
         )
-        report, unplaced = await with_figures(report, state.figures, words, records, before=before)
+        report, left = await with_figures(report, state.figures, words, records, before=before, is_written=is_written)
+        unplaced = [words("figure.left_out", title=title) for title in left]
         stated = [*(before.paragraphs if before else ()), *report.paragraphs]
         evidence = await records.evidence(list(dict.fromkeys(id_ for one in stated for id_ in one.cite_ids)))
         document_of = {piece.id: piece.document for piece in evidence}
@@ -111,24 +134,22 @@ class ReportGenerator:
         report = _with_leads(report, evidence, sources, words, is_answer=is_answer)
         foreign = _foreign(report.paragraphs, document_of, citations, words, has_model=bool(models))
         is_open = bool(report.gaps) or any(each.kind == "absence" for one in stated for each in one.sentences)
-        cuts = (note("abstract", line) for line in cuts_of(gaps, context.request.budget, words))
         cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.used]
         health = await health_of(cited_snapshots, records, is_followed=earlier is not None)
         account = SearchSummary(health, context.adapters.specs, words)
         report = report.replace(
             notice=(*account.notice(), *_unread(findings.brief, words, has_model=bool(models))),
             # Where no source answered, nothing can be said of what they hold.
-            abstract=(*(() if health.is_unanswered else report.abstract), *cuts, *_legend(report, words)),
+            abstract=() if health.is_unanswered else (*report.abstract, *_doubt(report, words)),
             gaps=() if health.is_unanswered else (*report.gaps, *(unread_of(gaps, words) if is_open else ())),
-            about=(
-                *(follow_notes(earlier, searched=bool(health.engines), words=words) if earlier else ()),
-                *findings.brief.assumptions,
-                *limitations_of(gaps, words),
-                *(words("figure.left_out", title=title) for title in unplaced),
-                *foreign,
-                *await _noticed(citations, words, records),
-                *account.lines(context.request),
-                *wording_of(report.paragraphs, models, words),
+            about=in_few_lines(
+                words,
+                follow_notes(earlier, searched=bool(health.engines), words=words) if earlier else (),
+                findings.brief.assumptions,
+                (*cuts_of(gaps, context.request.budget, words), *limitations_of(gaps, words), *unplaced),
+                (*foreign, *await _noticed(citations, words, records)),
+                account.lines(context.request),
+                wording_of(report.paragraphs, models, words),
             ),
         )
         whole = with_section(before, report, question=context.request.question, words=words) if before else report
@@ -268,11 +289,9 @@ def _label_of(title: str) -> str:
     return label if cut == label else f"{cut.rpartition(' ')[0] or cut}…"
 
 
-def _legend(report: ReportLayout, words: Words) -> tuple[Paragraph, ...]:
-    """Say that the answer may not be the one asked for, and what the mark of a conclusion means, where there is any."""
-    kinds = {sentence.kind for sentence in report.sentences}
-    said = {"report.doubtful": report.is_doubtful, "report.concluded": bool(kinds & {"conclusion", "calculation"})}
-    return tuple(note("abstract", words(key)) for key, is_said in said.items() if is_said)
+def _doubt(report: ReportLayout, words: Words) -> tuple[Paragraph, ...]:
+    """Say that the answer may not be the one asked for."""
+    return (note("abstract", words("report.doubtful")),) if report.is_doubtful else ()
 
 
 def _unread(brief: Brief, words: Words, *, has_model: bool) -> tuple[str, ...]:
@@ -284,6 +303,15 @@ def _unread(brief: Brief, words: Words, *, has_model: bool) -> tuple[str, ...]:
         "nothing.untranslated": brief.language,
     }
     return tuple(words(key) for key, language in languages.items() if not language.startswith(("en", "zh")))
+
+
+async def _completed(chapter: Chapter, words: Words, records: RunRecords) -> Chapter:
+    """Return a chapter with what the program adds to it."""
+    if chapter.title == words("report.gaps"):
+        paragraphs = gaps_apart(chapter.paragraphs, len(await records.documents()), words)
+    else:
+        paragraphs = await _counted(chapter.paragraphs, words, records)
+    return chapter.replace(paragraphs=paragraphs)
 
 
 async def _counted(paragraphs: Sequence[Paragraph], words: Words, records: RunRecords) -> tuple[Paragraph, ...]:
@@ -351,12 +379,13 @@ def _foreign(
 
 async def _noticed(citations: Citations, words: Words, records: RunRecords) -> list[str]:
     """Say what readers noticed about the cited sources, and which of all that were read hold a prompt injection."""
-    remarks = [
-        words("limits.noticed", address=source.address, remark=remark)
-        for source in citations.used
-        for remark in source.warnings
-        if remark != PROMPT_INJECTION_FOUND
-    ]
+    addresses: dict[str, list[str]] = {}
+    for source in citations.used:
+        for remark in source.warnings:
+            addresses.setdefault(remark, []).append(source.address)
+    addresses.pop(PROMPT_INJECTION_FOUND, None)
+    separator = words("report.list_separator")
+    remarks = [words("limits.noticed", address=separator.join(own), remark=remark) for remark, own in addresses.items()]
     for source in citations.sources:
         text = (await records.document(source.document)).text if PROMPT_INJECTION_FOUND in source.warnings else ""
         if count := count_prompt_injections(text) or count_prompt_injections(source.title):
@@ -369,13 +398,18 @@ async def write(state: DeepResearchState, context: StageContext, reporter: Repor
     out.
     """
     findings, sources = await sources_of(state, context)
-    brief, evidence = sources.brief, sources.evidence
     drafted = tuple(await context.records.load_all(Paragraph, state.draft))
+    if context.adapters.models:
+        # What refutes that something is absent was read for that alone: an editor sees it, and may cite it.
+        sources = await with_passages(sources, _refuting(drafted), context)
+    brief, evidence = sources.brief, sources.evidence
     documents = dict.fromkeys(piece.document for piece in evidence)
     draft = Draft(
         brief=brief,
         plan=findings.plan,
         paragraphs=drafted,
+        words=words_wanted(findings, context.request.depth),
+        figures=tuple([described(await context.records.load(Figure, id_)) for id_ in state.figures]),
         evidence=evidence,
         contexts=dict(sources.contexts),
         left_out=left_out(evidence, [each for paragraph in drafted for each in paragraph.sentences]),
@@ -426,6 +460,12 @@ async def write(state: DeepResearchState, context: StageContext, reporter: Repor
     return {"final_report": await _stored(written, asked, context), "checked": await context.records.keep(checked)}
 
 
+def _refuting(paragraphs: Sequence[Paragraph]) -> list[str]:
+    """Return the evidence that shows a sentence to be false."""
+    verdicts = (sentence.verdict for paragraph in paragraphs for sentence in paragraph.sentences)
+    return [verdict.evidence for verdict in verdicts if verdict and verdict.kind == "false" and verdict.evidence]
+
+
 async def _edited(draft: Draft, sources: CheckedSources, context: StageContext) -> tuple[Paragraph, ...]:
     """Return the text as an editor mended it; what was changed is checked again."""
     edits = await context.reason(Reasoner.edit, draft)
@@ -443,12 +483,14 @@ async def _edited(draft: Draft, sources: CheckedSources, context: StageContext) 
 
 
 def _changed(before: Sentence, after: Sequence[Sentence]) -> list[Sentence]:
-    """Return what stands in the place of a sentence; one that stayed the same keeps its verdict."""
-    is_same = [(each.text, each.kind) == (before.text, before.kind) for each in after]
+    """Return what stands in the place of a sentence; one that stayed the same, but for naming a chart, keeps its
+    verdict.
+    """
+    is_same = [(chartless(each.text), each.kind) == (chartless(before.text), before.kind) for each in after]
     if len(after) == 1 and not is_same[0]:
         return [after[0].replace(revised_from=before.text)]
     return [
-        before if same and set(each.evidence) <= set(before.evidence) else each
+        before.replace(text=each.text) if same and set(each.evidence) <= set(before.evidence) else each
         for each, same in zip(after, is_same, strict=True)
     ]
 

@@ -134,9 +134,12 @@ class ModelAnswer(BaseModel):
     @classmethod
     @cache
     def schema_for_model(cls) -> JsonObject:
-        """Return the JSON schema that providers are given: flat, every field required, no other allowed."""
+        """Return the JSON schema that providers are given: flat, every field required, no other allowed.
+
+        What each field is for stands in the prompt, once.
+        """
         fields: JsonObject = {
-            name: {key: part for key, part in field.items() if key in ("type", "items", "enum", "description")}
+            name: {key: part for key, part in field.items() if key in ("type", "items", "enum")}
             for name, field in cls.model_json_schema()["properties"].items()
         }
         return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
@@ -168,10 +171,11 @@ class AssessAnswer(ModelAnswer):
     options: Texts = _described("2 to 4 likely answers to that question, the best first", [])
     impossible: Plain = _described("why no research can answer this at all; empty if it can be researched", "")
     kind: Word = _described(
-        "the kind of answer that is wanted, one of: fact (one figure or thing), yes_no, who_when_where, list (all that"
-        " meet a condition), extreme (the most, the first), trend (over a period), comparison (of named things),"
-        " reason, procedure (how something is done), overview (of a named document or meeting), advice (what to do),"
-        " open (a topic)",
+        "the kind of answer that is wanted, one of: fact (one figure or thing), yes_no (whether something is so, as a"
+        " source may state it), who_when_where, list (all that meet a condition), extreme (the most, the first), trend"
+        " (over a period), comparison (of named things), reason, procedure (how something is done), overview (of a"
+        " named document or meeting), advice (what to do, whether or how something can be done or reached), open (a"
+        " topic)",
         "",
     )
     parts: Texts = _described("the questions that it asks, each in the asker's words; empty if it is one", [])
@@ -283,6 +287,14 @@ class JudgeAnswer(ModelAnswer):
     reasons: Column = _described(
         "for each of them, in order: what is wrong with it, in a few words; empty if nothing is", []
     )
+
+
+class HeldAnswer(ModelAnswer):
+    """Statements of absence that a stretch refutes."""
+
+    statements: Numbers = _described("the numbers of the statements that a stretch refutes; empty if none is", [])
+    stretches: Numbers = _described("for each of them, in order: the number of the stretch", [])
+    spans: LongColumn = _described("for each of them, in order: the words of the stretch that do, copied exactly", [])
 
 
 class EditAnswer(ModelAnswer):

@@ -194,11 +194,12 @@ def _shown(piece: Evidence, number: int, documents: Mapping[str, str], contexts:
 
 
 def _described(label: str, context: Context) -> str:
-    """Return a document's label, title, author and date in one line; a file's own date may be that of a copy."""
-    dated = context.published[:10]
-    if not context.is_page:
-        dated = _dateline(context) or (f"file dated {dated}" if dated else "")
-    facts = (context.title, context.author, dated or "no date")
+    """Return a document's label, kind, title, author, date and what its head says; a file's own date may be that of a
+    copy, and is left out.
+    """
+    dated = context.published[:10] if context.is_page else ""
+    dated = dated or _dateline(context) or ("" if context.facts else "no date in its text")
+    facts = (context.title, context.kind, context.author, dated, context.facts)
     return f"{label}: {' — '.join(' '.join(fact.split()) for fact in facts if fact)}"
 
 
@@ -257,7 +258,7 @@ class PromptOptions:
     todo_recitation: bool = True
     error_preservation: bool = True
     tool_mask: bool = True
-    window: int = 16_000
+    window: int = 32_000
 
 
 class ToolAvailabilityMask:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from deep_research.reasoning.model.prompting import LABEL, TAGS
 from deep_research.report.paragraph import ListMark, Paragraph, Sentence, SentenceKind, row
 from deep_research.request import Language
+from deep_research.text.analyzer import CJK_CHARACTER
 from deep_research.text.cleaning import clean_text
 from deep_research.text.markdown import blocks_of
 from deep_research.text.messages.language import UNKNOWN
@@ -56,8 +57,9 @@ _LABELS = re.compile(rf"(?i)(?<![^\W\d_]){LABEL}\s*\d{{1,4}}(?:\s*[-–—]\s*{L
 _STOP = re.compile(r"[.!?。！？…]+[\"'”’』」)）]*$")
 _BOLD_LINE = re.compile(r"\s*\*\*([^*\n]{2,80})\*\*\s*[:：]?\s*$")
 _ITEM_LEAD = re.compile(r"\s*\*\*(.{2,160}?)\*\*\s*")
-# The point of an item may have a mark and a stop of its own.
-_AFTER_LEAD = re.compile(r"^\s*(?:\[[^\]]{1,200}\]\s*)?[.。:：]?\s*")
+# The point of an item may have a mark and a stop of its own; bold words that the sentence goes on from are no point.
+_AFTER_LEAD = re.compile(r"^\s*(?:\[[^\]]{1,200}\]\s*)?(?P<stop>[.。:：!！?？]?)\s*")
+_STOPPED = re.compile(r"[.。:：!！?？]\s*$")
 _SMALL_WORD = re.compile(r"^[a-z]+\b")
 _EMPHASIS = re.compile(r"(\*\*|__|\*|`)(?=\S)(.{1,500}?)(?<=\S)\1")
 _TABLE_LINE = re.compile(r"\s*\|.*\|\s*$")
@@ -146,9 +148,16 @@ def _paragraphs(text: str, marks: "_Marks", names: Mapping[str, str], language: 
         mark: ListMark = "" if not block.mark else "number" if block.mark[0].isdigit() else "bullet"
         bold = _ITEM_LEAD.match(line)
         name = _plain_name(bold[1], language) if bold and bold.end() < len(line) else ""
-        if bold and (name if mark else _name_of(name)):
-            rest = _AFTER_LEAD.sub("", line[bold.end() :])
-            own, line = name, _SMALL_WORD.sub(lambda word: word[0].capitalize(), rest)
+        rest = line[bold.end() :] if bold else ""
+        after = _AFTER_LEAD.match(rest)
+        first = rest[after.end() :][:1] if after else ""
+        # Chinese sets no space inside a sentence.
+        is_apart = first.isupper() or (
+            bold is not None and bold[0][-1].isspace() and CJK_CHARACTER.match(first) is not None
+        )
+        is_point = after and (after["stop"] or (bold and _STOPPED.search(bold[1])) or is_apart)
+        if is_point and after and (name if mark else _name_of(name)):
+            own, line = name, _SMALL_WORD.sub(lambda word: word[0].capitalize(), rest[after.end() :])
         elif mark:
             own = ""
         if sentences := marks.sentences(_EMPHASIS.sub(r"\2", line)):

@@ -51,8 +51,8 @@ _MAX_SYNTHESIS = 800
 _MAX_TITLE_CHARS = 200
 # Less text than this is a title and little else, which rules read as well.
 _HOLLOW_TOKENS = 25
-# A document that takes no more of the window than this is read whole.
-_WHOLE_SHARE = 0.025
+# A document that takes no more of the window, and no more tokens, is read whole by whoever writes.
+_WHOLE_SHARE, _MAX_WHOLE = 0.05, 3_000
 
 
 class ReadingByModel(ModelActs):
@@ -68,7 +68,7 @@ class ReadingByModel(ModelActs):
         size, is_suspect = tokens_at_most(reading.document.text), PROMPT_INJECTION_FOUND in reading.document.warnings
         if size < _HOLLOW_TOKENS:
             return await self.fallback.extract(reading)
-        if size <= self.context.share(_WHOLE_SHARE) and not is_suspect:
+        if size <= min(self.context.share(_WHOLE_SHARE), _MAX_WHOLE) and not is_suspect:
             return await self._whole(reading)
         candidates = await self.fallback.passages(reading.document, reading.brief.question)
         blocks = numbered([candidate.finding for candidate in candidates])

@@ -3,20 +3,24 @@
 import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate
 from typing import get_args
 
 from deep_research.errors import UnusableAnswer
 from deep_research.llm.port import ModelReply, ModelRequest
+from deep_research.llm.tokens import tokens_at_most
 from deep_research.reasoning.model.acts import NONE, ModelActs, listed
 from deep_research.reasoning.model.answers import (
     ChartsAnswer,
     CodeAnswer,
     EditAnswer,
+    HeldAnswer,
     JudgeAnswer,
     ProgramsAnswer,
     RecallAnswer,
     padded,
 )
+from deep_research.reasoning.model.planted import PlantedStatement, planted_statements
 from deep_research.reasoning.model.prompting import (
     DRAFT_TAG,
     LABEL,
@@ -31,9 +35,11 @@ from deep_research.reasoning.model.prose import ParsedProse, is_in_language, rea
 from deep_research.reasoning.rules.question.analysis import has_short_outline
 from deep_research.reasoning.rules.quoting.drafting import MAX_ABSTRACT_LENGTH
 from deep_research.reasoning.rules.weighing.charts import MAX_CHARTS, chart_of, possible_series
+from deep_research.reasoning.rules.weighing.connections import connections_of, in_words
 from deep_research.reasoning.rules.weighing.series import joined_series
 from deep_research.reasoning.rules.weighing.strength import in_brief
 from deep_research.reasoning.values import (
+    AbsenceCheck,
     Analysis,
     Brief,
     BrokenChart,
@@ -42,6 +48,7 @@ from deep_research.reasoning.values import (
     Context,
     Draft,
     Findings,
+    HeldStretch,
     Judgement,
     Paragraphs,
     QuestionKind,
@@ -54,15 +61,14 @@ from deep_research.request import Language
 from deep_research.text.in_thread import in_thread
 from deep_research.text.messages.language import language_name
 from deep_research.text.messages.words import Words, words_in
-from deep_research.text.script import in_script
 from deep_research.value import canonical_json
 
 _CHARTS = Act("plan_charts", "task", 400)
 _PROGRAMS = Act("plan_charts", "task", 2_500)
 _REPAIR_CHART = Act("repair_chart", "task", 2_000)
-_ANALYZE = Act("analyze", "thinking", 1_600)
 _DRAFT = Act("draft", "thinking", 5_000)
-_JUDGE = Act("judge", "task", 1_800)
+_JUDGE = Act("judge", "judge", 2_600)
+_FIND_HELD = Act("find_held", "task", 600)
 _EDIT = Act("edit", "thinking", 2_000)
 _RECALL = Act("recall", "thinking", 500)
 # Series that a model chooses among, how long its titles may be, and tokens of what is known about each section.
@@ -70,20 +76,24 @@ _MAX_SERIES, _MAX_TITLE_CHARS, _MAX_KNOWN = 12, 120, 400
 _DIGITS = re.compile(r"\d+").findall
 # So many tokens a word of a report takes, with its marks; Chinese says it in two characters.
 _TOKENS_A_WORD = 3
+# Chinese says in so many characters what English says in a word.
+_CHARACTERS_A_WORD = 1.8
+_LENGTH_TOLERANCE = 0.12
 # A critical look from fewer sides is none.
 _MIN_PERSPECTIVES = 2
-# So much of the window is filled with passages: more is read less carefully, and paid for.
-_MATERIAL_SHARE = 0.4
+# So much of the window is filled with passages, and no more than that: more is read less carefully, and paid for.
+_MATERIAL_SHARE, _MAX_MATERIAL = 0.5, 48_000
 # More sentences than this a judge begins to skip.
-_JUDGED_AT_ONCE = 20
-# What sentences are given on top so that a judge can be judged.
-_ADDED = {
-    "en": (", for the third time in a row.", ", more than experts had expected."),
-    "zh": ("，已是连续第三次。", "，超出专家预期。"),
-}
+_JUDGED_AT_ONCE = 30
+# So many false statements are planted among them: at most a fifth of what is judged.
+_MAX_PLANTED, _JUDGED_FOR_ONE = 2, 4
+# So much of the window is filled with stretches that could hold what is called absent.
+_SEARCHED_SHARE = 0.3
 _LIKE_A_SOURCE = re.compile(r"\[[A-Z]?\d+(?:,\s*[A-Z]?\d+)*\]|(?:https?://|www\.)\S+")
 _LABELS = re.compile(rf"{LABEL}\d+")
 _ERROR_CHARS = 2_000
+# What the marks around a stretch take.
+_FENCE_TOKENS = 16
 _VERDICTS: dict[str, VerdictKind] = {
     kind: kind for kind in ("supported", "partly", "contradicted", "not_found", "follows", "goes_beyond", "contradicts")
 }
@@ -109,11 +119,11 @@ _FORMS: dict[QuestionKind, str] = {
     "procedure": "The steps are a numbered list.",
     "advice": (
         "What is asked besides advice comes next, in the question's order, in a table or a few lines. Then, under a"
-        " heading, a numbered list of five to seven recommendations, the most valuable first. Each is one item: what"
-        " to do, in bold and without a mark; then the fact it rests on; then how to do it, who should, by when and how"
-        " success is measured: against which figure, with which threshold or date, as far as the passages or common"
-        " sense allow. Where the question names a period, place each step within it, to its end. Word what you propose"
-        " yourself as a proposal."
+        " heading, a numbered list of four to seven recommendations, the most valuable first. Each is one item: what"
+        " to do, in bold, ending with a full stop and without a mark; then, in two to four sentences, the fact it rests"
+        " on and why it matters; how, who and by when; and how success is measured: against which figure, with which"
+        " threshold or date, as far as the passages or common sense allow. Where the question names a period, place"
+        " each step within it, to its end. Word what you propose yourself as a proposal."
     ),
     "open": "The findings follow in the order of the question; what to do with them comes last, if it helps.",
 }
@@ -131,24 +141,8 @@ class WritingByModel(ModelActs):
     """The acts on everything that was found, and those that make the report."""
 
     async def analyze(self, findings: Findings) -> Analysis:
-        """Look at everything from several sides; how well the main statements are backed, rules count."""
-        counted = await self.fallback.analyze(findings)
-        brief, language = findings.brief, findings.brief.language
-        if not findings.evidence or has_short_outline(brief, findings.plan.titles):
-            return counted
-        title = words_in(language)("report.analysis")
-        task = self.prompts.fill("analyze", language=language_name(language), title=title)
-        request, labels = self._over_all(_ANALYZE, task, findings)
-
-        def read(reply: ModelReply) -> tuple[Paragraphs | None, str]:
-            prose = _read_prose(reply, labels, language)
-            named = (one for one in prose.paragraphs if one.lead or one.section != "abstract")
-            sides = [(one.lead or one.section, one) for one in named]
-            if len({name for name, _ in sides}) < _MIN_PERSPECTIVES or not prose.cited:
-                return None, prose.problem or "it needs two to four perspectives, each named in a line `### `"
-            return tuple(one.replace(section=title, lead=name) for name, one in sides), prose.problem
-
-        return counted.replace(perspectives=await self._ask(request, read))
+        """Return how well the main statements are backed, which rules count; whoever writes weighs the matter."""
+        return await self.fallback.analyze(findings)
 
     async def plan_charts(self, findings: Findings) -> tuple[ChartSpec, ...]:
         """Let the model choose among series that really stand in the evidence, and write the programs that draw them
@@ -215,7 +209,7 @@ class WritingByModel(ModelActs):
             length=_length(min(findings.words, most), language),
             answer=_ANSWERS.get(brief.analysis.kind, _ANSWERS["open"]).format(opening=f"{_OPENING} {unit}"),
             form=_FORMS.get(brief.analysis.kind, _FORMS["open"]),
-            sections=_sections(findings),
+            sections=_sections(findings, words("report.analysis")),
             open=words("report.gaps"),
             limit=f"{MAX_ABSTRACT_LENGTH} {unit}",
             closing=_closing(findings, words),
@@ -227,6 +221,9 @@ class WritingByModel(ModelActs):
             prose = _read_prose(reply, labels, language, titles)
             found = dict.fromkeys(paragraph.section for paragraph in prose.paragraphs if paragraph.section in titles)
             unkept = "" if tuple(found) == titles else f"its sections must be, in this order: {'; '.join(titles)}"
+            sides = {one.lead for one in prose.paragraphs if one.section == words("report.analysis") and one.lead}
+            if findings.asks_for_analysis and not titles and len(sides) < _MIN_PERSPECTIVES:
+                unkept = f"it needs a section `## {words('report.analysis')}` with two to four sides, each under `### `"
             return prose if prose.cited else None, prose.problem or unkept
 
         return (await self._ask(request, read)).paragraphs
@@ -239,9 +236,11 @@ class WritingByModel(ModelActs):
         brief, noted = self._brief(findings.brief), self._noted(findings)
         tail = self.context.tail(act, task)
         available_tokens = self.context.available_tokens(brief, *noted, tail, max_tokens=act.max_tokens)
-        available_tokens = min(available_tokens, self.context.share(_MATERIAL_SHARE))
+        available_tokens = min(available_tokens, self.context.share(_MATERIAL_SHARE), _MAX_MATERIAL)
         material = show_evidence(findings.evidence, limit=available_tokens, contexts=findings.contexts)
-        shared = [brief, *material.blocks, *noted]
+        pairs = in_words(connections_of(findings), {id_: label for label, id_ in material.labels.items()})
+        paired = [f"Figures of two documents that may belong together:\n{listed(pairs)}"] if pairs else []
+        shared = [brief, *material.blocks, *noted, *paired]
         return self.context.request(act, tail, shared=shared, left_out=material.left_out), material.labels
 
     def _noted(self, findings: Findings) -> list[str]:
@@ -252,9 +251,6 @@ class WritingByModel(ModelActs):
             "Planned sections": findings.plan.titles,
             "How well the main figures are backed": backed,
             "Where sources give different figures": disputed,
-            "Written already, as a part of the report; take it into account and say none of it again": [
-                f"{one.lead}: {' '.join(each.text for each in one.sentences)}" for one in findings.perspectives
-            ],
         }
         return [f"{head}:\n{listed(lines)}" for head, lines in notes.items() if lines]
 
@@ -268,7 +264,7 @@ class WritingByModel(ModelActs):
 
     async def _judged(self, wanted: Sequence[int], support: Support) -> list[Judgement]:
         sentences = dict(numbered_sentences(support.paragraphs))
-        cited = {id_ for number in wanted for id_ in (*sentences[number].evidence, *sentences[number].premises)}
+        cited = {id_ for number in wanted for id_ in sentences[number].evidence}
         brief = self._brief(support.brief)
         available_tokens = self.context.available_tokens(
             brief, *(each.text for each in sentences.values()), max_tokens=_JUDGE.max_tokens
@@ -278,28 +274,46 @@ class WritingByModel(ModelActs):
             # Nobody is judged by passages that are not shown.
             half = len(wanted) // 2
             return [*await self._judged(wanted[:half], support), *await self._judged(wanted[half:], support)]
-        shown = _shown_text(support.paragraphs, material.labels, set(wanted))
-        controls = _controls([sentences[number] for number in wanted], material.labels, support.brief.language)
-        numbers = range(len(sentences) + 1, len(sentences) + 1 + len(controls))
-        lines = [f"{number} (finding) {control}" for number, control in zip(numbers, controls, strict=True)]
-        task = self._task("judge", JudgeAnswer, text=fenced(DRAFT_TAG, "\n".join([shown, "", *lines]).strip()))
+        shown = [piece for piece in support.passages if piece.id in cited]
+        planted = planted_statements(shown, min(_MAX_PLANTED, len(wanted) // _JUDGED_FOR_ONE))
+        text, order = _with_planted(support.paragraphs, wanted, planted, material.labels)
+        task = self._task("judge", JudgeAnswer, text=fenced(DRAFT_TAG, text))
         answer = await self._data(
             _JUDGE, JudgeAnswer, task, shared=[brief, *material.blocks], left_out=material.left_out
         )
-        verdicts = {
-            number: _verdict_of(word) for number, word in zip(answer.sentences, padded(answer.verdicts), strict=False)
-        }
-        if any(verdicts.get(number) == "supported" for number in numbers):
-            raise UnusableAnswer("judge: the model overlooks what was added to a sentence")
         found = {}
         columns = map(padded, (answer.verdicts, answer.spans, answer.passages, answer.reasons))
-        for number, word, span, passages, reason in zip(answer.sentences, *columns, strict=False):
-            verdict = _verdict_of(word)
-            if number in wanted and verdict is not None:
+        for at, word, span, passages, reason in zip(answer.sentences, *columns, strict=False):
+            verdict, number = _verdict_of(word), order[at - 1] if 0 < at <= len(order) else None
+            if verdict in ("supported", "follows") and number == 0:
+                raise UnusableAnswer("judge: the model calls a statement supported that was made false")
+            if number and verdict is not None:
                 labels = [label for label in _LABELS.findall(passages) if label in material.labels]
                 premises = tuple(material.labels[label] for label in labels)
                 found[number] = Judgement(number=number, verdict=verdict, span=span, premises=premises, reason=reason)
         return list(found.values())
+
+    async def find_held(self, check: AbsenceCheck) -> tuple[HeldStretch, ...]:
+        """Let the model read the stretches that could hold what is called absent."""
+        brief, statements = self._brief(check.brief), listed(check.statements, most=len(check.statements))
+        task = self._task("find_held", HeldAnswer, statements=fenced(DRAFT_TAG, statements))
+        available_tokens = self.context.available_tokens(brief, task, max_tokens=_FIND_HELD.max_tokens)
+        available_tokens = min(available_tokens, self.context.share(_SEARCHED_SHARE))
+        sizes = accumulate(tokens_at_most(f"{each.text} {each.headings}") + _FENCE_TOKENS for each in check.stretches)
+        count = sum(taken <= available_tokens for taken in sizes)
+        # Documents are read from their beginning.
+        shown = sorted(check.stretches[:count], key=lambda each: (each.document, each.start))
+        blocks: list[str] = []
+        for number, each in enumerate(shown, start=1):
+            is_new = number == 1 or shown[number - 2].document != each.document
+            title = {"of": each.title} if is_new else {}
+            blocks.append(fenced(SOURCE_TAG, each.text, id=str(number), **title, at=each.headings))
+        answer = await self._data(_FIND_HELD, HeldAnswer, task, shared=[brief, *blocks])
+        found = []
+        for number, at, span in zip(answer.statements, answer.stretches, padded(answer.spans), strict=False):
+            if 0 < number <= len(check.statements) and 0 < at <= len(shown):
+                found.append(HeldStretch(number=number, stretch=shown[at - 1], span=span))
+        return tuple(found)
 
     async def edit(self, draft: Draft) -> tuple[SentenceEdit, ...]:
         """Have the whole text looked over once; what changes is checked again by whoever asks."""
@@ -307,7 +321,8 @@ class WritingByModel(ModelActs):
         refused = {number: sentence for number, sentence in sentences.items() if _is_to_mend(sentence)}
         beside = [paragraph for paragraph in draft.paragraphs if any(map(_is_to_mend, paragraph.sentences))]
         left_out = {piece.id for piece in draft.left_out}
-        needed = left_out.union(*(paragraph.cite_ids for paragraph in beside))
+        refuting = {each.verdict.evidence for each in refused.values() if each.verdict}
+        needed = left_out.union(refuting, *(paragraph.cite_ids for paragraph in beside))
         brief, language = self._brief(draft.brief), draft.brief.language
         labels = show_evidence(draft.evidence, limit=sys.maxsize).labels
         shown = fenced(DRAFT_TAG, _shown_text(draft.paragraphs, labels, set(sentences)))
@@ -319,11 +334,15 @@ class WritingByModel(ModelActs):
                 [f"{number}: {_reason(sentence)}" for number, sentence in refused.items()], most=len(refused)
             ),
             left_out=", ".join(label for label, id_ in labels.items() if id_ in left_out) or NONE,
+            figures=listed([f"Figure {at}: {each}" for at, each in enumerate(draft.figures, start=1)]),
+            length=_length_problem(draft),
             language=language_name(language),
         )
-        available_tokens = self.context.available_tokens(brief, task, max_tokens=_EDIT.max_tokens)
+        # In a long report more changes.
+        act = _EDIT._replace(max_tokens=max(_EDIT.max_tokens, tokens_at_most(shown) // 2))
+        available_tokens = self.context.available_tokens(brief, task, max_tokens=act.max_tokens)
         material = show_evidence(draft.evidence, limit=available_tokens, contexts=draft.contexts, only=needed)
-        answer = await self._data(_EDIT, EditAnswer, task, shared=[brief, *material.blocks], left_out=material.left_out)
+        answer = await self._data(act, EditAnswer, task, shared=[brief, *material.blocks], left_out=material.left_out)
         edits = []
         for number, text in zip(answer.sentences, padded(answer.texts), strict=False):
             if before := sentences.get(number):
@@ -357,23 +376,65 @@ def _verdict_of(word: str) -> VerdictKind | None:
     return _VERDICTS.get("_".join(word.lower().split()))
 
 
-def _controls(sentences: Sequence[Sentence], labels: Mapping[str, str], language: Language) -> list[str]:
-    """Return findings with something added that their passages do not say: whoever overlooks it cannot judge."""
+def _with_planted(
+    paragraphs: Paragraphs, wanted: Collection[int], planted: Sequence[PlantedStatement], labels: Mapping[str, str]
+) -> tuple[str, list[int]]:
+    """Return the paragraphs of the wanted sentences as a judge reads them, numbered from 1, with planted ones among
+    them; and for each number that of its sentence in the whole text, 0 for a planted one.
+    """
     marks = {id_: label for label, id_ in labels.items()}
-    found: list[str] = []
-    for sentence in sentences:
-        named = ", ".join(marks[id_] for id_ in sentence.evidence if id_ in marks)
-        if sentence.kind == "finding" and not sentence.cells and named and len(found) < len(_ADDED["en"]):
-            added = in_script(_ADDED.get(language[:2], _ADDED["en"])[len(found)], language)
-            found.append(f"{sentence.text.rstrip('.。:：')}{added} [{named}]")
-    return found
+    # Beside a sentence on the same passage, and never at the end.
+    places: dict[int, PlantedStatement] = {}
+    sentences, before_last = dict(numbered_sentences(paragraphs)), sorted(wanted)[:-1]
+    for one in planted:
+        free = [number for number in before_last if number not in places]
+        place = next((number for number in free if one.evidence in sentences[number].evidence), None)
+        if free:
+            places[place or free[0]] = one
+    lines: list[str] = []
+    order: list[int] = []
+    number, section = 0, ""
+    for paragraph in paragraphs:
+        numbers = range(number + 1, number + 1 + len(paragraph.sentences))
+        number += len(paragraph.sentences)
+        if not any(each in wanted for each in numbers):
+            continue
+        lines += [f"## {paragraph.section}"] if paragraph.section != section else []
+        section = paragraph.section
+        lines += [f"**{paragraph.lead}**"] if paragraph.lead else []
+        for each, sentence in zip(numbers, paragraph.sentences, strict=True):
+            if each not in wanted:
+                lines.append(sentence.text)
+                continue
+            order.append(each)
+            lines.append(f"{len(order)} {_marked(sentence, marks)}")
+            if each in places:
+                order.append(0)
+                lines.append(f"{len(order)} (finding) {places[each].text} [{marks[places[each].evidence]}]")
+        lines.append("")
+    return "\n".join(lines).strip(), order
 
 
 def _length(words: int, language: Language) -> str:
-    """Return how long a report should be; Chinese says in two characters what English says in a word."""
+    """Return how long a report should be."""
     unit = _counted(language)
-    count = words if unit == "words" else round(words * 1.8, -2)
-    return f"about {count:.0f} {unit}, tables and lists included, marks not"
+    count = words if unit == "words" else round(words * _CHARACTERS_A_WORD, -2)
+    return f"{0.9 * count:.0f} to {1.1 * count:.0f} {unit}, tables and lists included, marks not"
+
+
+def _length_problem(draft: Draft) -> str:
+    """Return what an editor is told about the length of a text: more than so much off is mended."""
+    unit = _counted(draft.brief.language)
+    texts = [each.text for paragraph in draft.paragraphs for each in paragraph.sentences]
+    count = len("".join(texts)) if unit == "characters" else sum(len(text.split()) for text in texts)
+    wanted = round(draft.words * _CHARACTERS_A_WORD) if unit == "characters" else draft.words
+    if wanted and count > (1 + _LENGTH_TOLERANCE) * wanted:
+        return (
+            f"The text has {count} {unit} and should have {wanted}: delete what matters least, some {count - wanted}."
+        )
+    if wanted and count < (1 - _LENGTH_TOLERANCE) * wanted:
+        return f"The text has {count} {unit} and may have {wanted}: say more where passages add what matters."
+    return "The length is right: do not make the text longer."
 
 
 def _counted(language: Language) -> str:
@@ -398,14 +459,19 @@ def _read_prose(
     return prose if is_in_language(reply.text, language) else prose._replace(cited=0)
 
 
-def _sections(findings: Findings) -> str:
+def _sections(findings: Findings, analysis: str) -> str:
     """Return which sections a report has: the user's own as they stand, others as a guide."""
     if has_short_outline(findings.brief, findings.plan.titles):
         return "only the planned one, with the few sentences that support the answer or limit it"
     if findings.fixed_titles:
         return "exactly the planned ones, with their titles and in their order, also where little or nothing was found"
-    asked = "; one of them weighs the matter from two or three sides" if findings.lacks_analysis else ""
-    return f"the planned ones as the answer needs them: take them, merge them or leave them out{asked}"
+    planned = "the planned ones as the answer needs them: take them, merge them or leave them out"
+    weighed = (
+        f". One more, `## {analysis}`, weighs the matter from two to four sides, each under a line `### ` with its name"
+        " and in two to four sentences: who gains and who pays, the short and the long term, how strong the evidence"
+        " is, what speaks against the obvious conclusion. It weighs and does not retell"
+    )
+    return planned + (weighed if findings.asks_for_analysis else "")
 
 
 def _shown_text(paragraphs: Paragraphs, labels: Mapping[str, str], wanted: Collection[int]) -> str:
@@ -420,16 +486,20 @@ def _shown_text(paragraphs: Paragraphs, labels: Mapping[str, str], wanted: Colle
         lead = paragraph.lead
         for sentence in paragraph.sentences:
             number += 1
-            rests = dict.fromkeys((*sentence.evidence, *sentence.premises))
-            named = ", ".join(marks[id_] for id_ in rests if id_ in marks)
-            mark = {"conclusion": f"[so: {named}]", "link": ""}.get(sentence.kind, f"[{named}]" if named else "")
-            if sentence.kind in ("calculation", "absence"):
-                word = "calc" if sentence.kind == "calculation" else "none"
-                mark = f"[{word}: {'; '.join(filter(None, (sentence.basis, named)))}]"
-            kind = f"{sentence.kind}, table row" if sentence.cells else sentence.kind
-            lines.append(f"{number} ({kind}) {sentence.text} {mark}" if number in wanted else sentence.text)
+            lines.append(f"{number} {_marked(sentence, marks)}" if number in wanted else sentence.text)
         lines.append("")
     return "\n".join(lines).strip()
+
+
+def _marked(sentence: Sentence, marks: Mapping[str, str]) -> str:
+    """Return a sentence with its kind before it and its mark behind it."""
+    named = ", ".join(marks[id_] for id_ in sentence.evidence if id_ in marks)
+    mark = {"conclusion": f"[so: {named}]", "link": ""}.get(sentence.kind, f"[{named}]" if named else "")
+    if sentence.kind in ("calculation", "absence"):
+        word = "calc" if sentence.kind == "calculation" else "none"
+        mark = f"[{word}: {'; '.join(filter(None, (sentence.basis, named)))}]"
+    kind = f"{sentence.kind}, table row" if sentence.cells else sentence.kind
+    return f"({kind}) {sentence.text} {mark}"
 
 
 def _is_to_mend(sentence: Sentence) -> bool:

@@ -63,6 +63,7 @@ from deep_research.reasoning.rules.weighing.appraisal import appraise
 from deep_research.reasoning.rules.weighing.charts import charts_of
 from deep_research.reasoning.rules.weighing.strength import changes_of, strength_table
 from deep_research.reasoning.values import (
+    AbsenceCheck,
     Analysis,
     Assessment,
     Brief,
@@ -73,6 +74,7 @@ from deep_research.reasoning.values import (
     Draft,
     Finding,
     Findings,
+    HeldStretch,
     Inquiry,
     Judgement,
     Paragraphs,
@@ -410,6 +412,9 @@ class ExtractiveReasoner:
         return tuple(written)
 
     async def judge(self, support: Support) -> tuple[Judgement, ...]:  # noqa: ARG002 - rules certify no paraphrase
+        return ()
+
+    async def find_held(self, check: AbsenceCheck) -> tuple[HeldStretch, ...]:  # noqa: ARG002 - words are not enough
         return ()
 
     async def edit(self, draft: Draft) -> tuple[SentenceEdit, ...]:  # noqa: ARG002 - a quotation is left as it is

@@ -1,0 +1,128 @@
+"""Statements that no source says something: the stored texts are searched before one of them may stand."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain, zip_longest
+from math import log
+
+from deep_research.errors import CallFailed
+from deep_research.pipeline.context import StageContext
+from deep_research.reasoning.port import Reasoner
+from deep_research.reasoning.rules.quoting.units import units_of
+from deep_research.reasoning.values import AbsenceCheck, Brief, Stretch
+from deep_research.report.evidence.passage import Passage, evidence_from
+from deep_research.report.paragraph import Paragraph, Sentence, Verdict
+from deep_research.report.sources.document import Document
+from deep_research.text.analyzer import content_terms
+from deep_research.text.in_thread import in_thread
+from deep_research.verify.absence import stretches_about
+from deep_research.verify.quote import find_span
+
+_SHOWN_CHARS = 200
+# Where a document says what it is, of when, and whether it still holds.
+_HEAD_CHARS = 400
+# So many of the best stretches of each statement are read at most, before the heads of their documents.
+_MOST_OF_ONE = 60
+_STEP = 3
+
+
+async def with_absences_checked(
+    paragraphs: Sequence[Paragraph], brief: Brief, context: StageContext
+) -> list[Paragraph]:
+    """Return paragraphs whose statements of absence have their verdicts.
+
+    A model reads the stretches of all texts that could hold what is missing; without one, words decide: where nothing
+    comes near it is absent, where a sentence has them all with a figure it is there, and between them nobody knows.
+    """
+    wanted = {
+        id(each): each
+        for one in paragraphs
+        for each in one.sentences
+        if each.kind == "absence" and each.verdict is None
+    }
+    if not wanted:
+        return list(paragraphs)
+    documents = [await context.records.document(id_) for id_ in await context.records.documents()]
+    sentences = list(wanted.values())
+    verdicts = [await in_thread(_by_words, each, documents) for each in sentences]
+    if context.adapters.models:
+        failures: list[CallFailed] = []
+        stretches = await in_thread(likely_stretches, sentences, documents)
+        check = AbsenceCheck(brief=brief, statements=tuple(map(_told, sentences)), stretches=tuple(stretches))
+        held = await context.reason(Reasoner.find_held, check, on_failure=failures.append)
+        other = Verdict(kind="not_checked", reason="failed") if failures else Verdict(kind="not_in_sources")
+        verdicts = [other] * len(sentences)
+        for one in held:
+            verdicts[one.number - 1] = await _held(one.stretch, one.span, context)
+    done = dict(zip(wanted, verdicts, strict=True))
+    return [
+        one.replace(
+            sentences=tuple(
+                each.replace(verdict=done[id(each)]) if id(each) in done else each for each in one.sentences
+            )
+        )
+        for one in paragraphs
+    ]
+
+
+def _told(sentence: Sentence) -> str:
+    return f"{sentence.text} ({sentence.basis})" if sentence.basis else sentence.text
+
+
+async def _held(stretch: Stretch, span: str, context: StageContext) -> Verdict:
+    """Return that a statement is false, with the passage on record; without words that stand there, nobody knows."""
+    if not find_span(span, stretch.text):
+        return Verdict(kind="not_checked", reason="unproved")
+    document = await context.records.document(stretch.document)
+    passage = Passage(document=document.id, start=stretch.start, end=stretch.end)
+    piece = evidence_from(passage, text=document.text, finding=stretch.text, section="")
+    await context.run.store.put_evidence(context.run.lease, [piece])
+    return _false(piece.id, piece.start, piece.end, stretch.text)
+
+
+def _false(evidence: str, start: int, end: int, text: str) -> Verdict:
+    reason = f"held: {' '.join(text.split())[:_SHOWN_CHARS]}"
+    return Verdict(kind="false", reason=reason, evidence=evidence, start=start, end=end)
+
+
+def _by_words(sentence: Sentence, documents: Sequence[Document]) -> Verdict:
+    texts = {document.id: document.text for document in documents}
+    near = stretches_about(sentence.basis, sentence.text, texts)
+    if not near:
+        return Verdict(kind="not_in_sources")
+    best = next((one for one in near if one.is_it), None)
+    if best is None:
+        return Verdict(kind="not_checked", reason="unproved")
+    passage = Passage(document=best.document, start=best.start, end=best.end)
+    return _false(passage.id, best.start, best.end, texts[best.document][best.start : best.end])
+
+
+def likely_stretches(sentences: Sequence[Sentence], documents: Sequence[Document]) -> list[Stretch]:
+    """Return the stretches that have most in common with the statements, by turns, each with its document's head."""
+    units = list(chain.from_iterable(map(_stretches, documents)))
+    terms = [frozenset(content_terms(f"{each.title} {each.headings} {each.text}")) for each in units]
+    counts = Counter(term for own in terms for term in own)
+    rankings = []
+    for sentence in sentences:
+        basis, said = frozenset(content_terms(sentence.basis)), frozenset(content_terms(sentence.text))
+        weights = {
+            term: (1 + (term in basis)) * log(1 + len(units) / counts[term]) for term in basis | said if term in counts
+        }
+        scores = [sum(weights[term] for term in weights.keys() & own) for own in terms]
+        best = sorted(range(len(units)), key=lambda at: -scores[at])[:_MOST_OF_ONE]
+        rankings.append([at for at in best if scores[at]])
+    heads = {each.document: at for at, each in reversed(list(enumerate(units)))}
+    chosen: dict[int, None] = {}
+    for at in chain.from_iterable(zip_longest(*rankings)):
+        if at is not None:
+            chosen |= dict.fromkeys((at, heads[units[at].document]))
+    return [units[at] for at in chosen]
+
+
+def _stretches(document: Document) -> Iterator[Stretch]:
+    """Yield a document's head, and all that it says: neighbouring sentences under their headings, and rows."""
+    facts = {"document": document.id, "title": document.title}
+    head = document.text[:_HEAD_CHARS]
+    yield Stretch(**facts, start=0, end=len(head), text=head)
+    for unit in units_of(document.text, step=_STEP, is_whole=True):
+        yield Stretch(**facts, headings=unit.heading, start=unit.start, end=unit.end, text=unit.text)
