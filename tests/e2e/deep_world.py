@@ -23,7 +23,7 @@ from deep_research.testing import CallLog, MemoryFetcher, StaticSearch
 from deep_research.wiring import build as build_real
 from tests.support.analyst import ScriptedAnalyst, answer_in_form, sources_of
 from tests.support.waiting import HANG_S
-from tests.support.world import with_models
+from tests.support.world import NARROW, with_models
 
 _TITLE = re.compile(r"^Title: (.+)$", re.MULTILINE)
 _ROUND = re.compile(r"Round (\d+) is over")
@@ -121,7 +121,7 @@ class DeepWorld:
         search = PatientSearch(hits, hits_a_query=self.hits_a_query, log=self.log, late=self.late, begun=self.begun)
         real = build_real(settings.with_changes(engines=("none",)))
         adapters = replace(real, engines=(search,), fetcher=MemoryFetcher(texts, log=self.log), cache=None)
-        return with_models(replace(adapters, fallback=_PatientRules(self)), self.analyst)
+        return with_models(replace(adapters, fallback=_PatientRules(self)), self.analyst, options=NARROW)
 
     def _web(self) -> tuple[list[Hit], dict[str, str]]:
         hits, texts = [], {}

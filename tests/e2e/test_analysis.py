@@ -21,7 +21,7 @@ from deep_research.settings import Settings
 from deep_research.testing import MemoryFetcher, StaticSearch
 from deep_research.text.messages.words import words_in
 from deep_research.wiring import build
-from tests.support.analyst import ScriptedAnalyst, answer_in_form, retold, sources_of
+from tests.support.analyst import ScriptedAnalyst, answer_in_form, retold, sides, sources_of
 from tests.support.examples import EXAMPLES, copy_index, some_documents
 from tests.support.longer import first_of
 from tests.support.world import with_models
@@ -187,28 +187,26 @@ def _written(folder: Path, language: Language, **answers: Callable[[ModelRequest
 
 
 def test_a_model_looks_from_several_sides_and_is_checked_like_the_rest(language: Language, tmp_path: Path) -> None:
-    told, asked = _written(tmp_path, language)
+    told, asked = _written(tmp_path, language, draft=lambda one: "\n\n".join((_telling(one), *sides(one))))
     own = [line for line in told.paragraphs if line["section"] == told.say("report.analysis")]
     assert len({line["lead"] for line in own}) == 2
     sentences = [sentence for line in own for sentence in line["sentences"]]
     verdicts = {(sentence["kind"], sentence["verdict"]["kind"]) for sentence in sentences}
     assert verdicts == {("finding", "supported"), ("conclusion", "follows")}
-    [critique], [prompt] = ([text for text in asked if text.startswith(act)] for act in ("analyze:", "draft:"))
-    for text in (critique, prompt):
-        assert "How well the main figures are backed" in text
-        assert "independent origins: " in text
-    assert own[0]["lead"] in prompt, "who writes the rest knows what is written"
+    [prompt] = [text for text in asked if text.startswith("draft:")]
+    assert "How well the main figures are backed" in prompt
+    assert "independent origins: " in prompt
 
 
 def test_where_a_model_gives_no_analysis_what_was_counted_stands(language: Language, tmp_path: Path) -> None:
-    told, asked = _written(tmp_path, language, analyze=lambda request: answer_in_form(request).partition("\n\n### ")[0])
-    assert sum(text.startswith("analyze:") for text in asked) == 2, "it is asked for once more, and then no longer"
+    told, asked = _written(tmp_path, language, draft=lambda request: answer_in_form(request).partition("\n\n### ")[0])
+    assert sum(text.startswith("draft:") for text in asked) == 2, "it is asked for once more, and then no longer"
     assert f"**{told.say('report.strength')}**" in told.chapter("analysis")
 
 
 def test_perspectives_of_which_nothing_can_stand_give_way_to_what_was_counted(tmp_path: Path) -> None:
     lies = "### Who pays\n\nThe mayor paid 97531 million [E1].\n\n### Who gains\n\nThe mayor won 86420 million [E2]."
-    told, _ = _written(tmp_path, "en", analyze=lambda _: lies)
+    told, _ = _written(tmp_path, "en", draft=lambda request: f"{_telling(request)}\n\n## Analysis\n\n{lies}")
     assert "97531" not in told.report
     assert "**Strength of the evidence**" in told.chapter("analysis")
 

@@ -24,7 +24,7 @@ from tests.e2e.hostile_pages import HALF, OWN_ATTACKS, QUESTIONS, SEEN, Site, Si
 from tests.support.analyst import Reply, answer_in_form, sources_of
 from tests.support.longer import first_of
 from tests.support.obedient import ObedientAnalyst, attacks_in, outside_marks
-from tests.support.world import with_models
+from tests.support.world import NARROW, with_models
 
 SECTIONS: dict[Language, list[str]] = {"en": ["Costs", "Results"], "zh-Hans": ["项目的费用", "项目的成果"]}
 DEPTH = Depth(max_iterations=2, queries_first_iteration=4, queries_followup_iteration=2, urls_per_query=HALF)
@@ -99,7 +99,9 @@ async def _run(folder: Path, site: Site, attacks: Sequence[str]) -> tuple[User, 
     user, analyst = User(folder), _analyst(site.language, attacks)
 
     def change(adapters: Adapters) -> Adapters:
-        return replace(with_models(adapters, analyst), engines=(SiteSearch(site),), fetcher=SiteFetcher(site))
+        return replace(
+            with_models(adapters, analyst, options=NARROW), engines=(SiteSearch(site),), fetcher=SiteFetcher(site)
+        )
 
     request = ResearchRequest(question=QUESTIONS[site.language], depth=DEPTH, length="short")
     return user, analyst, await Lab(user, change=change).processor().process(request)
@@ -218,7 +220,9 @@ async def test_an_order_that_a_model_hands_on_stands_nowhere_in_the_report(tmp_p
     analyst.answers = {**analyst.answers, "draft": draft, "edit": edit}
 
     def change(adapters: Adapters) -> Adapters:
-        return replace(with_models(adapters, analyst), engines=(SiteSearch(site),), fetcher=SiteFetcher(site))
+        return replace(
+            with_models(adapters, analyst, options=NARROW), engines=(SiteSearch(site),), fetcher=SiteFetcher(site)
+        )
 
     request = ResearchRequest(question=QUESTIONS[language], depth=DEPTH, length="short")
     row = await Lab(user, change=change).processor().process(request)

@@ -147,7 +147,7 @@ def test_a_plan_is_used_again_for_a_while_and_nothing_else_of_a_model(tmp_path: 
 
 def test_what_did_not_fit_the_window_is_said_in_the_report(tmp_path: Path) -> None:
     user, analyst = User(tmp_path), ScriptedAnalyst()
-    row = _lab(user, analyst, PromptOptions(window=5_600)).ask()
+    row = _lab(user, analyst, PromptOptions(window=6_400)).ask()
     assert row.status == "done"
     assert any(request.left_out for request in analyst.requests)
     assert "did not fit the model's window" in user.report()

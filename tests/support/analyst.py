@@ -14,6 +14,7 @@ from deep_research.reasoning.model.prompting import PROMPT_FOLDER
 from deep_research.request import Spend
 from deep_research.testing import CallLog
 from deep_research.text.analyzer import analyze
+from deep_research.text.folding import to_simplified
 from deep_research.text.sentences import split_sentences
 from tests.support.model_dialects import Answer, Asked
 
@@ -21,10 +22,11 @@ _SOURCE = re.compile(r'<source id="(E?\d+)"[^>]*>\n(.*?)\n</source>', re.DOTALL)
 _DRAFT = re.compile(r"<draft[^>]*>\n(.*?)\n</draft>", re.DOTALL)
 _ASKER = re.compile(r"<asker>\n(.*?)\n</asker>", re.DOTALL)
 _TO_JUDGE = re.compile(r"^(\d+) \(([a-z, ]+)\) (.*)$", re.MULTILINE)
+_FINDING = re.compile(r"^(\d+) \(finding\) (.*?) (\[[^\[\]]+\])$", re.MULTILINE)
 _CITED = re.compile(r"E\d+")
 _PLANNED = re.compile(r"^Planned sections:\n<notes[^>]*>\n(.*?)\n</notes>", re.DOTALL | re.MULTILINE)
 _ANALYSIS = re.compile(r"One more, `## ([^`]+)`, weighs the matter")
-_TOLD = re.compile(r"^(?:As \w+, |资料显示，)")
+_TOLD = re.compile(r"\bAs (?:reported|told), |资料显示，|資料顯示，")
 # So much of a sentence that was made false stands in its passage.
 _NEAR = 0.7
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
@@ -171,7 +173,7 @@ def report(request: ModelRequest, *, sentences: int | None = 2) -> str:
     for place, title in enumerate(titles):
         own = rest[place :: len(titles)]
         parts += [f"## {title}", "\n\n".join(own)] if own else []
-    return "\n\n".join([*parts, *_sides(request)])
+    return "\n\n".join([*parts, *sides(request)])
 
 
 def _judge(request: ModelRequest) -> str:
@@ -188,7 +190,8 @@ def _judge(request: ModelRequest) -> str:
         spans = [text[start:end] for start, end in split_sentences(text)]
         span = max(spans, key=lambda span: len(words.intersection(analyze(span))), default="")
         is_near = len(words.intersection(analyze(span))) > _NEAR * len(words)
-        is_retold = _TOLD.sub("", " ".join(sentence.rpartition(" [")[0].split())) in " ".join(text.split())
+        own = to_simplified(_TOLD.sub("", " ".join(sentence.rpartition(" [")[0].split())))
+        is_retold = own in to_simplified(" ".join(text.split()))
         is_false = kind == "finding" and is_near and not is_retold
         columns["sentences"].append(int(number))
         columns["verdicts"].append(
@@ -199,7 +202,7 @@ def _judge(request: ModelRequest) -> str:
     return json.dumps(columns, ensure_ascii=False)
 
 
-def _sides(request: ModelRequest) -> list[str]:
+def sides(request: ModelRequest) -> list[str]:
     """Return a look from two sides, each a passage and what follows from it, where the prompt wants one."""
     title = _ANALYSIS.findall(request.prompt)
     if not title:
@@ -209,9 +212,19 @@ def _sides(request: ModelRequest) -> list[str]:
     told = list(sources_of(request).items())
     sides = [
         f"### {name}\n\n{retold(text)[0].replace('As reported', 'As told')} [{label}] {drawn} [so: {label}]."
-        for name, (label, text) in zip(names, (told * 2)[:2], strict=True)
+        for name, (label, text) in zip(names, (told * 2)[-2:], strict=True)
     ]
     return [f"## {title[0]}", *sides]
+
+
+def _edit(request: ModelRequest) -> str:
+    """Return that the last finding names the first chart, where there is one, and nothing else."""
+    draft = _DRAFT.findall(request.prompt)
+    told = list(_FINDING.finditer(draft[0])) if draft and "- Figure 1: " in request.prompt else []
+    found = told[-1] if told else None
+    named = "（图1）" if found and _CHINESE.search(found[2]) else " (Figure 1)"
+    texts = [f"{found[2].rstrip('.。 ')}{named} {found[3]}."] if found else []
+    return json.dumps({"sentences": [int(found[1])] if found else [], "texts": texts}, ensure_ascii=False)
 
 
 _ANSWERS: dict[str, Reply] = {
@@ -225,6 +238,6 @@ _ANSWERS: dict[str, Reply] = {
     "draft": report,
     "judge": _judge,
     "find_held": lambda _: json.dumps({"statements": [], "stretches": [], "spans": []}),
-    "edit": lambda _: json.dumps({"sentences": [], "texts": []}),
+    "edit": _edit,
     "recall": lambda _: json.dumps({"text": "From memory: this was built long ago."}),
 }

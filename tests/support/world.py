@@ -18,9 +18,16 @@ from tests.support.reasoner import CostedReasoner, ScriptedReasoner
 # With this behind it a page is too long to be read whole.
 LONGER = "\n\n" + " ".join(
     f"On {day} the choir of the town sings at the {place}, and many people listen to it from the wall."
-    for place in ("old pier", "market", "lighthouse")
+    for place in (
+        *("old pier", "market", "lighthouse", "town hall", "new pier", "school", "station", "ferry", "museum"),
+        *("theatre", "lido", "castle", "mill"),
+    )
     for day in ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 )
+
+
+# Of pages of some hundred words a model is asked what matters.
+NARROW = PromptOptions(window=12_000)
 
 
 @dataclass(frozen=True)

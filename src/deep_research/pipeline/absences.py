@@ -2,28 +2,24 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain, zip_longest
+from itertools import chain
 from math import log
 
 from deep_research.errors import CallFailed
 from deep_research.pipeline.context import StageContext
 from deep_research.reasoning.port import Reasoner
-from deep_research.reasoning.rules.quoting.units import units_of
 from deep_research.reasoning.values import AbsenceCheck, Brief, Stretch
 from deep_research.report.evidence.passage import Passage, evidence_from
 from deep_research.report.paragraph import Paragraph, Sentence, Verdict
 from deep_research.report.sources.document import Document
 from deep_research.text.analyzer import content_terms
 from deep_research.text.in_thread import in_thread
+from deep_research.text.tables import find_tables
 from deep_research.verify.absence import stretches_about
 from deep_research.verify.quote import find_span
 
 _SHOWN_CHARS = 200
-# Where a document says what it is, of when, and whether it still holds.
-_HEAD_CHARS = 400
-# So many of the best stretches of each statement are read at most, before the heads of their documents.
-_MOST_OF_ONE = 60
-_STEP = 3
+_STRETCH_CHARS = 500
 
 
 async def with_absences_checked(
@@ -71,13 +67,16 @@ def _told(sentence: Sentence) -> str:
 
 async def _held(stretch: Stretch, span: str, context: StageContext) -> Verdict:
     """Return that a statement is false, with the passage on record; without words that stand there, nobody knows."""
-    if not find_span(span, stretch.text):
+    found = find_span(span, stretch.text)
+    if not found:
         return Verdict(kind="not_checked", reason="unproved")
-    document = await context.records.document(stretch.document)
-    passage = Passage(document=document.id, start=stretch.start, end=stretch.end)
-    piece = evidence_from(passage, text=document.text, finding=stretch.text, section="")
+    text = (await context.records.document(stretch.document)).text
+    first, last = stretch.start + found[0], stretch.start + found[1]
+    end = text.find("\n", last) if "\n" in text[last:] else len(text)
+    passage = Passage(document=stretch.document, start=text.rfind("\n", 0, first) + 1, end=end)
+    piece = evidence_from(passage, text=text, finding=text[passage.start : passage.end], section="")
     await context.run.store.put_evidence(context.run.lease, [piece])
-    return _false(piece.id, piece.start, piece.end, stretch.text)
+    return _false(piece.id, first, last, span)
 
 
 def _false(evidence: str, start: int, end: int, text: str) -> Verdict:
@@ -98,7 +97,7 @@ def _by_words(sentence: Sentence, documents: Sequence[Document]) -> Verdict:
 
 
 def likely_stretches(sentences: Sequence[Sentence], documents: Sequence[Document]) -> list[Stretch]:
-    """Return the stretches that have most in common with the statements, by turns, each with its document's head."""
+    """Return the stretches of all documents, by turns those that have most in common with each of the statements."""
     units = list(chain.from_iterable(map(_stretches, documents)))
     terms = [frozenset(content_terms(f"{each.title} {each.headings} {each.text}")) for each in units]
     counts = Counter(term for own in terms for term in own)
@@ -109,20 +108,22 @@ def likely_stretches(sentences: Sequence[Sentence], documents: Sequence[Document
             term: (1 + (term in basis)) * log(1 + len(units) / counts[term]) for term in basis | said if term in counts
         }
         scores = [sum(weights[term] for term in weights.keys() & own) for own in terms]
-        best = sorted(range(len(units)), key=lambda at: -scores[at])[:_MOST_OF_ONE]
-        rankings.append([at for at in best if scores[at]])
-    heads = {each.document: at for at, each in reversed(list(enumerate(units)))}
-    chosen: dict[int, None] = {}
-    for at in chain.from_iterable(zip_longest(*rankings)):
-        if at is not None:
-            chosen |= dict.fromkeys((at, heads[units[at].document]))
-    return [units[at] for at in chosen]
+        rankings.append(sorted(range(len(units)), key=lambda at: -scores[at]))
+    return [units[at] for at in dict.fromkeys(at for best in zip(*rankings, strict=True) for at in best)]
 
 
 def _stretches(document: Document) -> Iterator[Stretch]:
-    """Yield a document's head, and all that it says: neighbouring sentences under their headings, and rows."""
-    facts = {"document": document.id, "title": document.title}
-    head = document.text[:_HEAD_CHARS]
-    yield Stretch(**facts, start=0, end=len(head), text=head)
-    for unit in units_of(document.text, step=_STEP, is_whole=True):
-        yield Stretch(**facts, headings=unit.heading, start=unit.start, end=unit.end, text=unit.text)
+    """Yield all that a document says in stretches of a few lines; those of a long table have its header above."""
+    text, tables = document.text, find_tables(document.text)
+    start = 0
+    while start < len(text):
+        end = min(len(text), start + _STRETCH_CHARS)
+        if end < len(text):
+            ends = [text.rfind(mark, start + _STRETCH_CHARS // 3, end) + len(mark) for mark in ("\n", "。", ". ")]
+            end = next((at for at in ends if at > start + 1), end)
+        table = next((each for each in tables if each.header and each.header.end <= start < each.rows[-1].end), None)
+        header = text[table.header.start : table.header.end] if table and table.header else ""
+        yield Stretch(
+            document=document.id, title=document.title, headings=header, start=start, end=end, text=text[start:end]
+        )
+        start = end

@@ -372,12 +372,15 @@ class BrokenChart(Value):
 
 
 class Support(Value):
-    """A text whose sentences without a verdict are to be judged, and the passages that they cite."""
+    """A text whose sentences without a verdict are to be judged, and the passages that they cite; `hints` are words of
+    a sentence, by its text, that do not stand in its passages as they are.
+    """
 
     brief: Brief
     paragraphs: Paragraphs
     passages: tuple[Evidence, ...]
     contexts: dict[str, Context] = Field(default_factory=dict)
+    hints: dict[str, str] = Field(default_factory=dict)
 
 
 class Stretch(Value):

@@ -38,8 +38,8 @@ UNITS = _spellings({
     "t": "t, tons, ton, tonnes, 吨, 公吨", "lb": "lb, lbs, pounds, pound", "斤": "斤, 市斤", "台斤": "台斤",
     "km": "km, kilometers, kilometres, 公里, 千米", "m": "m, meters, metres, 米", "cm": "cm, 厘米", "mm": "mm, 毫米",
     "nm": "nm, 纳米", "mi": "miles", "ha": "hectares, 公顷", "亩": "亩",
-    "m²": "m², square metres, square meters, 平方米", "m³": "m³, cubic metres, cubic meters, 立方米",
-    "km²": "km², square kilometres, square kilometers, 平方公里", "L": "l, litres, liters, 升, 公升",
+    "m²": "m², m2, square metres, square meters, 平方米", "m³": "m³, m3, cubic metres, cubic meters, 立方米",
+    "km²": "km², km2, square kilometres, square kilometers, 平方公里", "L": "l, litres, liters, 升, 公升",
     "ml": "ml, 毫升", "kW": "kw, kilowatts, 千瓦", "MW": "mw, megawatts, 兆瓦", "GW": "gw, gigawatts, 吉瓦", "TW": "tw",
     "kWh": "kwh, kilowatt-hours, 千瓦时", "MWh": "mwh, megawatt-hours, 兆瓦时", "GWh": "gwh, gigawatt-hours, 吉瓦时",
     "TWh": "twh", "°C": "°c, ℃, 摄氏度, degrees celsius", "°F": "°f, 华氏度, degrees fahrenheit",
@@ -80,6 +80,8 @@ _CHINESE = re.compile(
     rf"百分之(?P<share>[{_NUMERALS}]+(?:点[{_NUMERALS}]+)?|{_NUMBER})"
     rf"|(?<![第{_NUMERALS}\d])(?P<numeral>[{_NUMERALS}]+(?:点[{_NUMERALS}]+)?)"
     r"(?P<unit>倍|成(?![为立功本员长])|个百分点|美元|欧元|元|吨|斤|人(?!工)|家(?!庭)|公里|小时|天(?!然))"
+    # 一成六 is 16 per cent.
+    r"(?:(?<=成)(?P<more>[一二三四五六七八九半]))?"
 )
 _NAMING = re.compile(
     r"(?:\b(?:fig(?:ure)?s?|tables?|sections?|chapters?|eqs?|equations?|no|nos|phase|step|page|pp?|vol|version|item|type"
@@ -229,7 +231,8 @@ def _chinese_quantity(match: re.Match[str], text: str) -> Quantity:
     if share and share[0] not in _NUMERALS:
         value = _value(share, 1.0)
     else:
-        value = chinese_number(share or match["numeral"]) * (10 if unit == "成" else 1)
+        more = chinese_number((match["more"] or "〇").replace("半", "五"))
+        value = chinese_number(share or match["numeral"]) * (10 if unit == "成" else 1) + more
     return _quantity(value, "%" if share or unit == "成" else UNITS[unit], *match.span(), text)
 
 

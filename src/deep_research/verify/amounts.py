@@ -155,7 +155,7 @@ def _rounds_to(value: float, figure: Quantity) -> bool:
     stated = abs(figure.value)
     if not stated:
         return False
-    shown = next(iter(digits_in(figure.raw)), f"{stated:.0f}").replace(",", "")
+    shown = next((each for each in digits_in(figure.raw) if each.strip("0.,")), f"{stated:.12g}").replace(",", "")
     scale = stated / float(shown)
     whole, _, decimals = shown.partition(".")
     zeros = 0 if decimals else len(whole) - len(whole.rstrip("0"))

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
 from deep_research.text.analyzer import CJK_CHARACTER, content_terms, stem
-from deep_research.text.dates import find_months
+from deep_research.text.dates import ANY_YEAR, find_months
 from deep_research.text.number_words import MOST, ORDER, SHARE, TIMES
 from deep_research.text.quantities import Quantity
 from deep_research.verify.amounts import (
@@ -27,6 +27,7 @@ from deep_research.verify.amounts import (
 )
 from deep_research.verify.calculation import objection_to
 from deep_research.verify.clauses import added_clause, terms_of
+from deep_research.verify.derived import is_worked_out
 from deep_research.verify.names import exchanged_name, unknown_name
 from deep_research.verify.nearest import ALIKE, NEAR, NOTHING_NEAR, RELATED, REVERSED, SAME, CheckedSource, Near
 from deep_research.verify.opposition import has_side, is_inverted
@@ -51,6 +52,8 @@ _AS_NEAR = 0.8
 _EQUATION = re.compile(r"[\d(][\d.,\s()%€$£¥+\-−–*/×÷]*[+\-−–*/×÷][\d.,\s()%€$£¥+\-−–*/×÷]*[=＝]\s*[€$£¥]?\d[\d.,]*")
 _LIST_JOINT = re.compile(r",\s+and\s+|,\s+|\s+and\s+|;\s+|[、，；]|以?及|[和与與]")
 _NAMED_BEFORE = re.compile(r"(?i)\b(?:all|these|those|both)\s*$|[这這那]|上述|以上|全部$")
+# "L-2024-03" names a thing.
+_CODE = re.compile(r"(?<!\w)[A-Za-z]\w*(?:[-/.]\w+)*[-/.]\d\w*")
 _AFTER_BRACKET = re.compile(r"[)）]\s+(?=[A-Z])")
 
 
@@ -59,7 +62,8 @@ class ClaimToCheck(NamedTuple):
 
     `before` is what its paragraph says before it. Names and dates of `known` are never foreign, nor are the figures of
     `given`; a clause may come from `titles`. A sentence `is_own` if it concludes, and `is_exact` if its figures must
-    stand in the sources as they are: not rounded, and not computed from others.
+    stand in the sources as they are: not rounded, and not computed from others. Where it `is_judged` later, a judge
+    will see what was worked out from the sources' figures.
     """
 
     text: str
@@ -70,6 +74,7 @@ class ClaimToCheck(NamedTuple):
     is_own: bool = False
     is_row: bool = False
     is_exact: bool = False
+    is_judged: bool = False
 
 
 class Objection(NamedTuple):
@@ -139,6 +144,9 @@ def amount_against(claim: ClaimToCheck, near: Sequence[Near], cited: Sequence[Ch
         is_derived = not is_strict and (is_part(amount, near) or is_rounding(amount, [each.around for each in near]))
         is_derived |= bool(unit) and is_computed(amount, (), "", near[:1])
         is_derived |= not claim.is_exact and _is_derived(amount, others, claim, near, [*results, *beside])
+        is_derived |= claim.is_judged and (
+            (value <= MAX_COUNTED and unit not in (SHARE, TIMES, ORDER, MOST)) or is_worked_out(amount, text, whole)
+        )
         if is_derived:
             continue
         # "The two totals differ", citing both or more, counts what it brings together: a judge sees whether rightly.
@@ -158,7 +166,7 @@ def amount_against(claim: ClaimToCheck, near: Sequence[Near], cited: Sequence[Ch
             return Objection("unit", amount.raw.strip(), is_contrary)
         is_sum = in_digits and sum(unit in (other.unit, "%") for other in others) > 1
         return Objection("sum" if is_sum and not claim.is_exact else "number", amount.raw.strip(), is_contrary)
-    around = [each.around for each in near] if not claim.is_row else []
+    around = [each.around for each in near] if not (claim.is_row or claim.is_judged) else []
     exchanged = exchanged_amount(text, around)
     return Objection("number", exchanged, is_contrary=True) if exchanged else None
 
@@ -194,10 +202,18 @@ def _without(amounts: Sequence[Quantity], text: str) -> str:
 
 
 def _supported_day_offsets(sentence: str, texts: Sequence[str]) -> set[int]:
-    """Return the offsets of a sentence that belong to a day without a year which one of the texts names too."""
-    mentions = [mention for mention in find_months(without_extra_space(sentence)) if len(mention.iso) > len("????-01")]
-    stated = {mention.iso for text in (texts if mentions else ()) for mention in find_months(without_extra_space(text))}
-    return {at for mention in mentions if mention.iso in stated for at in range(mention.start, mention.end)}
+    """Return the offsets of a sentence that belong to a day or month without a year, or to a thing's number, which one
+    of the texts names too.
+    """
+    plain = without_extra_space(sentence)
+    mentions, codes = find_months(plain), list(_CODE.finditer(plain))
+    spans = [code.span() for code in codes if any(code[0] in text for text in texts)]
+    if mentions:
+        held = [without_extra_space(text) for text in texts]
+        stated = [mention.iso for text in held for mention in find_months(text)]
+        stated += [ANY_YEAR + iso[len(ANY_YEAR) :] for iso in days_in(held)]
+        spans += [(each.start, each.end) for each in mentions if any(iso.startswith(each.iso) for iso in stated)]
+    return {at for span in spans for at in range(*span)}
 
 
 def _date(claim: ClaimToCheck, near: Sequence[Near], cited: Sequence[CheckedSource]) -> Objection | None:
@@ -208,12 +224,19 @@ def _date(claim: ClaimToCheck, near: Sequence[Near], cited: Sequence[CheckedSour
     for date in dates_of(claim.text):
         if any(sources_iso.startswith(date.iso) for sources_iso in around):
             continue
+        if claim.is_judged and date.iso.isdigit() and any(_is_next(date.iso, iso) for iso in (*around, *whole)):
+            # "Next year" of the minutes of 2024 is 2025.
+            continue
         # A coarser date elsewhere, "in 2025", tells nothing where the same sentence names another day.
         rival_dates = days_in([best.text]) if best.alike >= ALIKE else []
         is_other = any(len(sources_iso) >= len(date.iso) and sources_iso not in stated for sources_iso in rival_dates)
         if (is_other and not claim.is_own) or not is_supported_day(date.iso, [*around, *whole], is_own=claim.is_own):
             return Objection("date", date.raw, best.alike >= REVERSED and bool(rival_dates))
     return None
+
+
+def _is_next(year: str, iso: str) -> bool:
+    return iso[:4].isdigit() and abs(int(year) - int(iso[:4])) == 1
 
 
 def is_supported_day(wanted: str, sources_iso: Sequence[str], *, is_own: bool) -> bool:
@@ -250,7 +273,9 @@ def _added(claim: ClaimToCheck, near: Sequence[Near], cited: Sequence[CheckedSou
     sentences += [terms for source in cited for _, terms, _ in source.sentences]
     # What brings many sources together has words of its own.
     clause = added_clause(claim.text, near_terms, sentences, min_words=min(len(cited), _MAX_OWN_WORDS))
-    return Objection("added", clause) if clause else None
+    # What it says in figures and dates was looked at by itself.
+    is_looked_at = dates_of(clause) or any(amount.unit not in (ORDER, MOST) for amount in amounts_of(clause))
+    return Objection("added", clause) if clause and not (claim.is_judged and is_looked_at) else None
 
 
 def _contradiction(claim: ClaimToCheck, near: Sequence[Near]) -> Objection | None:

@@ -96,8 +96,8 @@ def _objection(sentence: ShippedSentence, listing: Listing, read: Callable[[str]
     stored = [document.text for piece in passages if (document := read(piece.document))]
     titles = [*stored, *(source.title for source in listing.sources.values())]
     asked, language = (listing.edition.question, listing.edition.language) if listing.edition else ("", "en")
-    refused = veto(sentence, passages, titles=titles, asked=asked, language=language)
-    if refused is None or refused.reason.startswith("added"):
+    refused = veto(sentence, passages, titles=titles, asked=asked, language=language, is_judged=True)
+    if refused is None:
         return ""
     return f"the passages do not carry the sentence ({refused.reason})"
 

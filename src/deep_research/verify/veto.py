@@ -25,8 +25,11 @@ def veto(
     asked: str = "",
     known: Sequence[str] = (),
     language: str = "en",
+    is_judged: bool = False,
 ) -> Verdict | None:
     """Return why the passages cannot carry the sentence, or None if code knows no reason.
+
+    Where it `is_judged` later, what can be worked out from the passages' figures may pass.
 
     Dates and names may also stand in the titles of the passages' documents, or beside the passages: "the annual report
     of 2024" says whose figures they are; and those that the user asked about are never foreign. Figures of `known`,
@@ -43,6 +46,7 @@ def veto(
         allowed_figures=(*known, *([asked] if is_own else [])),
         is_own=is_own,
         is_exact=True,
+        is_judged=is_judged,
     )
     sources = [_source(passage.id, passage.quote) for passage in passages]
     near = nearest(text, sources)

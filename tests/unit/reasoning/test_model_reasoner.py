@@ -186,7 +186,7 @@ TEXT = (
     "The retrofit cost €3.4 million in 2024, and the harbour office of Halden paid all of it by itself.\n\n"
     "The mayor was pleased with the result of the work, and so were the people who live at the old pier, though not all"
     " of them had wanted it at first, when the council told them of the plan and of what it would cost them.\n\n"
-    "The choir of the town sings at the new pier in summer, and the gulls are louder than it is, which nobody minds; the"
+    "The choir of the town sings at the new pier in summer, and the gulls are louder than it is, which is fine; the"
     " children count them, and the fishermen of Halden say that there were never so many of them in all the years.\n"
 )
 

@@ -1,6 +1,7 @@
 """What a model writes, judges and edits: the whole report in one answer, and each sentence told by its kind."""
 
 import json
+import re
 
 import pytest
 
@@ -156,11 +157,11 @@ def _support(*sentences: Sentence) -> Support:
 
 async def test_a_judge_sees_the_neighbours_and_judges_only_what_has_no_verdict() -> None:
     answer = {
-        "sentences": [1, 2, 9],
-        "verdicts": ["Not Found", "goes beyond", "supported"],
-        "spans": ["", "", ""],
-        "passages": ["", "E2, E77", ""],
-        "reasons": ["nobody says so", "", ""],
+        "sentences": [1, 2, 3, 9],
+        "verdicts": ["Not Found", "not_found", "goes beyond", "supported"],
+        "spans": ["", "", "", ""],
+        "passages": ["", "", "E2, E77", ""],
+        "reasons": ["nobody says so", "made false", "", ""],
     }
     model = Scripted([json.dumps(answer)])
     judged = await reasoner_of(model).judge(_support(*_SENTENCES))
@@ -168,9 +169,11 @@ async def test_a_judge_sees_the_neighbours_and_judges_only_what_has_no_verdict()
         (1, "not_found", (), "nobody says so"),
         (3, "goes_beyond", ("id0002",), ""),
     ]
-    assert "1 (finding) Harbour 1 cost little. [E1]\nAs said.\n2 (conclusion) So one should wait. [so: E1, E2]" in (
-        model.requests[0].prompt
-    )
+    text = r"1 \(finding\) Harbour 1 cost little. \[E1\]\nAs said.\n2 \(finding\) (.+) \[E2\]\n3 \(conclusion\) So one"
+    planted = re.search(text, model.requests[0].prompt)
+    assert planted, "a statement that was made false stands among them"
+    assert "The retrofit of harbour" in planted[1]
+    assert planted[1] not in work_of().evidence[1].quote
     assert "E3" not in model.requests[0].text, "passages that nobody cites are not shown"
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby, zip_longest
 
 from deep_research.errors import CallFailed, UnusableAnswer
@@ -145,19 +145,19 @@ async def judged(
     paragraphs: Sequence[Paragraph], sources: CheckedSources, context: StageContext
 ) -> tuple[Paragraph, ...]:
     """Return a text in which each sentence has a verdict; short sections are judged together."""
-    results: list[str] = []
+    done = _Done()
     by_code = []
     for paragraph, after in zip_longest(paragraphs, paragraphs[1:]):
         leads = after is not None and (after.is_item or after.kind == "table") and after.section == paragraph.section
         sentences = [
-            await _by_code(each, paragraph, sources, results, context, leads=leads and each is paragraph.sentences[-1])
+            await _by_code(each, paragraph, sources, done, context, leads=leads and each is paragraph.sentences[-1])
             for each in paragraph.sentences
         ]
         by_code.append(paragraph.replace(sentences=tuple(sentences)))
     by_code = await with_absences_checked(by_code, sources.brief, context)
     groups = _grouped(by_code)
-    done = await fan_out("section", groups, lambda own, at: _by_reasoner(own, sources, at), context)
-    checked = [paragraph for own in done for paragraph in own]
+    parts = await fan_out("section", groups, lambda own, at: _by_reasoner(own, done.hints, sources, at), context)
+    checked = [paragraph for own in parts for paragraph in own]
     checked = [_with_links(after, before) for after, before in zip(checked, paragraphs, strict=True)]
     for section, own in groupby(checked, key=lambda paragraph: paragraph.section):
         counted = Counter(each.verdict.kind for one in own for each in one.sentences if each.verdict)
@@ -191,19 +191,28 @@ def _with_links(checked: Paragraph, written: Paragraph) -> Paragraph:
     return checked.replace(sentences=tuple(sentences))
 
 
+@dataclass(frozen=True)
+class _Done:
+    """What checking by code brought up: calculations that came out right, whose results others may go on with; and of
+    sentences, what a judge should look at.
+    """
+
+    results: list[str] = field(default_factory=list)
+    hints: dict[str, str] = field(default_factory=dict)
+
+
 async def _by_code(
     sentence: Sentence,
     paragraph: Paragraph,
     sources: CheckedSources,
-    results: list[str],
+    done: "_Done",
     context: StageContext,
     *,
     leads: bool,
 ) -> Sentence:
     """Return a sentence with the verdict that code can give; what it cannot decide has none.
 
-    `results` are calculations that came out right, whose results others may go on with; `leads` says that a list or a
-    table follows.
+    `done` is what was checked before; `leads` says that a list or a table follows.
     """
     if sentence.verdict is not None or paragraph.kind == "caption":
         return sentence
@@ -232,11 +241,11 @@ async def _by_code(
     if verdict is not None and (not sentence.cells or not context.adapters.models):
         return sentence.replace(verdict=verdict)
     if sentence.kind == "calculation":
-        quotes = [*(piece.quote for piece in passages), *results]
+        quotes = [*(piece.quote for piece in passages), *done.results]
         objection = objection_to(sentence.basis, sentence.text, quotes=quotes, asked=sources.asked)
         if objection:
             return _with(sentence, "wrong", objection)
-        results.extend((sentence.basis, sentence.text))
+        done.results.extend((sentence.basis, sentence.text))
         return sentence
     language = sources.brief.language
     if sentence.cells:
@@ -245,8 +254,12 @@ async def _by_code(
             sentence.cells, passages, titles=titles, asked=sources.asked, is_own=is_own, language=language
         )
     else:
-        known = [*named, *(results if sentence.kind == "conclusion" else ())]
-        refused = veto(sentence, passages, titles=titles, asked=sources.asked, known=known, language=language)
+        known = [*named, *(done.results if sentence.kind == "conclusion" else ())]
+        refuse = partial(veto, sentence, passages, titles=titles, asked=sources.asked, known=known, language=language)
+        refused = refuse()
+        if refused is not None and context.adapters.models:
+            hint, refused = refused.reason.partition(": ")[2], refuse(is_judged=True)
+            done.hints.update({} if refused else {sentence.text: hint})
     if refused is not None and sentence.kind == "conclusion":
         return _with(sentence, "goes_beyond", refused.reason)
     return sentence.replace(verdict=refused)
@@ -257,7 +270,7 @@ def _with(sentence: Sentence, kind: VerdictKind, reason: str = "") -> Sentence:
 
 
 async def _by_reasoner(
-    paragraphs: Sequence[Paragraph], sources: CheckedSources, context: StageContext
+    paragraphs: Sequence[Paragraph], hints: Mapping[str, str], sources: CheckedSources, context: StageContext
 ) -> Sequence[Paragraph]:
     """Have what code could not decide judged, each sentence beside its neighbours."""
     if all(each.verdict for one in paragraphs if one.kind != "caption" for each in one.sentences):
@@ -268,8 +281,8 @@ async def _by_reasoner(
         paragraphs=tuple(paragraphs),
         passages=sources.evidence,
         contexts=dict(sources.contexts),
+        hints={each.text: hints[each.text] for one in paragraphs for each in one.sentences if each.text in hints},
     )
-
     judgements = await context.reason(Reasoner.judge, support, on_failure=failures.append)
     answers = {judgement.number: judgement for judgement in judgements}
     is_unusable = any(isinstance(failure, UnusableAnswer) for failure in failures)

@@ -8,27 +8,38 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from deep_research.report.evidence.passage import Evidence
-from deep_research.text.dates import find_dates
+from deep_research.text.dates import find_dates, find_months
 from deep_research.text.sentences import split_sentences
 from deep_research.value import digest
 from deep_research.verify.particulars import figures_of
 
 _DIGITS = re.compile(r"\d+")
-_NAME = re.compile(r"(?<=[a-z,] )[A-Z][\w&'’-]+(?: [A-Z][\w&'’-]+)*")
-# What widens the scope of a statement, or drops its hedge.
-_SCOPES = tuple(
-    (re.compile(rf"(?i)\b(?:{narrow})\b" if narrow.isascii() else narrow), wide)
-    for narrow, wide in (
-        ("may|might|could|should", "will"),
-        ("some|several|many|most", "all"),
-        ("pilot", "company-wide"),
-        ("plans? to|planned to|aims? to|intends? to|proposes? to", "has begun to"),
-        ("可能|或许|有望", "必然"),
-        ("部分|多数|一些", "全部"),
-        ("计划|擬|拟|計劃", "已经"),
+# Two words that no article stands before: "Andrew Park". One in capitals may begin anything.
+_NAME = re.compile(r"(?<=[a-z,;] )(?<![Tt]he )(?<!\b[Aa] )(?<!\b[Aa]n )[A-Z][a-z]+(?: [A-Z][a-z]+)+(?![\w-])")
+# What turns a statement round, widens its scope, or drops its hedge.
+_TURNS = tuple(
+    (kind, re.compile(rf"\b(?:{told})\b" if told.isascii() else told), other)
+    for kind, told, other in (
+        ("scope", "may|might|could", "will"),
+        ("scope", r"some(?! \d)|several|many|(?<!at )most", "all"),
+        ("scope", "a pilot(?: project)?|the pilot(?: project)?", "the company-wide roll-out"),
+        ("scope", "plans to|aims to|intends to|proposes to", "has already begun to"),
+        ("scope", "plan to|aim to|intend to|propose to", "have already begun to"),
+        ("scope", "可能|或许|有望", "必然"),
+        ("scope", "部分|多数|一些", "全部"),
+        ("scope", "计划|計劃|拟|擬", "已经"),
+        ("direction", "increased|rose|grew|improved", "fell"),
+        ("direction", "decreased|fell|dropped|declined", "rose"),
+        ("direction", "higher than", "lower than"),
+        ("direction", "lower than", "higher than"),
+        ("direction", "增长|增長|上升|提高", "下降"),
+        ("direction", "下降|减少|減少|降低", "上升"),
+        ("direction", "高于|高於", "低于"),
     )
 )
-_MIN_CHARS, _MAX_CHARS = 12, 300
+# A message begins with when it was sent.
+_STAMP = re.compile(r"[\[(]?\d{1,4}[-/.]\d")
+_MIN_CHARS, _MAX_CHARS = 20, 300
 
 
 class PlantedStatement(NamedTuple):
@@ -57,25 +68,24 @@ def planted_statements(passages: Sequence[Evidence], most: int) -> list[PlantedS
 
 
 def _false_versions(quote: str, whole: str) -> Iterator[tuple[str, str]]:
-    """Yield statements of a passage with another scope, subject, period or figure, each with its kind."""
+    """Yield statements of a passage with another scope, direction, subject, period or figure, each with its kind."""
     for start, end in split_sentences(quote):
         sentence = " ".join(quote[start:end].split())
-        if not _MIN_CHARS <= len(sentence) <= _MAX_CHARS:
+        if not _MIN_CHARS <= len(sentence) <= _MAX_CHARS or "|" in sentence or _STAMP.match(sentence):
             continue
-        for pattern, wide in _SCOPES:
+        for kind, pattern, other in _TURNS:
             if pattern.search(sentence):
-                yield "scope", pattern.sub(wide, sentence, count=1)
+                yield kind, pattern.sub(other, sentence, count=1)
                 break
-        names = list(dict.fromkeys(_NAME.findall(whole)))
         own = _NAME.search(sentence)
-        others = [name for name in names if own and not {*name.split()} & {*sentence.split()}]
+        others = [name for name in dict.fromkeys(_NAME.findall(whole)) if not {*name.split()} & {*sentence.split()}]
         if own and others:
             yield "subject", sentence.replace(own[0], others[len(sentence) % len(others)], 1)
         for mention in find_dates(sentence)[:1]:
             year = mention.iso[:4]
             if year.isdigit() and year in mention.raw:
                 yield "period", sentence.replace(mention.raw, mention.raw.replace(year, str(int(year) + 2)), 1)
-        days = " ".join(mention.raw for mention in find_dates(sentence))
+        days = " ".join(mention.raw for mention in (*find_dates(sentence), *find_months(sentence)))
         for figure in figures_of(sentence):
             digits = _DIGITS.search(figure.raw)
             if digits and digits[0] not in days and figure.raw in sentence:

@@ -53,6 +53,7 @@ from deep_research.reasoning.values import (
     Paragraphs,
     QuestionKind,
     SentenceEdit,
+    Stretch,
     Support,
 )
 from deep_research.report.figure import ChartType
@@ -85,10 +86,10 @@ _MIN_PERSPECTIVES = 2
 _MATERIAL_SHARE, _MAX_MATERIAL = 0.5, 48_000
 # More sentences than this a judge begins to skip.
 _JUDGED_AT_ONCE = 30
-# So many false statements are planted among them: at most a fifth of what is judged.
+# So many false statements are planted among them: about a fifth of what is judged, and one among few.
 _MAX_PLANTED, _JUDGED_FOR_ONE = 2, 4
-# So much of the window is filled with stretches that could hold what is called absent.
-_SEARCHED_SHARE = 0.3
+# So much of the window is filled with stretches that could hold what is called absent, and no more tokens.
+_SEARCHED_SHARE, _MAX_SEARCHED = 0.45, 24_000
 _LIKE_A_SOURCE = re.compile(r"\[[A-Z]?\d+(?:,\s*[A-Z]?\d+)*\]|(?:https?://|www\.)\S+")
 _LABELS = re.compile(rf"{LABEL}\d+")
 _ERROR_CHARS = 2_000
@@ -275,8 +276,8 @@ class WritingByModel(ModelActs):
             half = len(wanted) // 2
             return [*await self._judged(wanted[:half], support), *await self._judged(wanted[half:], support)]
         shown = [piece for piece in support.passages if piece.id in cited]
-        planted = planted_statements(shown, min(_MAX_PLANTED, len(wanted) // _JUDGED_FOR_ONE))
-        text, order = _with_planted(support.paragraphs, wanted, planted, material.labels)
+        planted = planted_statements(shown, min(_MAX_PLANTED, len(wanted) // _JUDGED_FOR_ONE or 1))
+        text, order = _with_planted(support, wanted, planted, material.labels)
         task = self._task("judge", JudgeAnswer, text=fenced(DRAFT_TAG, text))
         answer = await self._data(
             _JUDGE, JudgeAnswer, task, shared=[brief, *material.blocks], left_out=material.left_out
@@ -295,14 +296,14 @@ class WritingByModel(ModelActs):
 
     async def find_held(self, check: AbsenceCheck) -> tuple[HeldStretch, ...]:
         """Let the model read the stretches that could hold what is called absent."""
-        brief, statements = self._brief(check.brief), listed(check.statements, most=len(check.statements))
+        brief = self._brief(check.brief)
+        statements = "\n".join(f"{number} {each}" for number, each in enumerate(check.statements, start=1))
         task = self._task("find_held", HeldAnswer, statements=fenced(DRAFT_TAG, statements))
         available_tokens = self.context.available_tokens(brief, task, max_tokens=_FIND_HELD.max_tokens)
-        available_tokens = min(available_tokens, self.context.share(_SEARCHED_SHARE))
+        available_tokens = min(available_tokens, self.context.share(_SEARCHED_SHARE), _MAX_SEARCHED)
         sizes = accumulate(tokens_at_most(f"{each.text} {each.headings}") + _FENCE_TOKENS for each in check.stretches)
         count = sum(taken <= available_tokens for taken in sizes)
-        # Documents are read from their beginning.
-        shown = sorted(check.stretches[:count], key=lambda each: (each.document, each.start))
+        shown = _joined(check.stretches[:count])
         blocks: list[str] = []
         for number, each in enumerate(shown, start=1):
             is_new = number == 1 or shown[number - 2].document != each.document
@@ -372,29 +373,41 @@ def _shown_series(spec: ChartSpec, contexts: Mapping[str, Context]) -> str:
     return "\n".join([f"{spec.title}; {spec.chart_type}; unit: {spec.unit or NONE}", *documents, *lines])
 
 
+def _joined(stretches: Sequence[Stretch]) -> list[Stretch]:
+    """Return stretches in the order of their documents; those that follow on each other are one."""
+    found: list[Stretch] = []
+    for each in sorted(stretches, key=lambda one: (one.document, one.start)):
+        last = found[-1] if found else None
+        if last and (last.document, last.end) == (each.document, each.start):
+            found[-1] = last.replace(end=each.end, text=last.text + each.text)
+        else:
+            found.append(each)
+    return found
+
+
 def _verdict_of(word: str) -> VerdictKind | None:
     return _VERDICTS.get("_".join(word.lower().split()))
 
 
 def _with_planted(
-    paragraphs: Paragraphs, wanted: Collection[int], planted: Sequence[PlantedStatement], labels: Mapping[str, str]
+    support: Support, wanted: Collection[int], planted: Sequence[PlantedStatement], labels: Mapping[str, str]
 ) -> tuple[str, list[int]]:
     """Return the paragraphs of the wanted sentences as a judge reads them, numbered from 1, with planted ones among
     them; and for each number that of its sentence in the whole text, 0 for a planted one.
     """
     marks = {id_: label for label, id_ in labels.items()}
-    # Beside a sentence on the same passage, and never at the end.
+    # Before a sentence on the same passage, and so never at the end.
     places: dict[int, PlantedStatement] = {}
-    sentences, before_last = dict(numbered_sentences(paragraphs)), sorted(wanted)[:-1]
+    sentences = dict(numbered_sentences(support.paragraphs))
     for one in planted:
-        free = [number for number in before_last if number not in places]
+        free = [number for number in sorted(wanted) if number not in places]
         place = next((number for number in free if one.evidence in sentences[number].evidence), None)
         if free:
             places[place or free[0]] = one
     lines: list[str] = []
     order: list[int] = []
     number, section = 0, ""
-    for paragraph in paragraphs:
+    for paragraph in support.paragraphs:
         numbers = range(number + 1, number + 1 + len(paragraph.sentences))
         number += len(paragraph.sentences)
         if not any(each in wanted for each in numbers):
@@ -406,11 +419,13 @@ def _with_planted(
             if each not in wanted:
                 lines.append(sentence.text)
                 continue
-            order.append(each)
-            lines.append(f"{len(order)} {_marked(sentence, marks)}")
             if each in places:
                 order.append(0)
                 lines.append(f"{len(order)} (finding) {places[each].text} [{marks[places[each].evidence]}]")
+            order.append(each)
+            hint = support.hints.get(sentence.text)
+            noted = f" (not in the passages as it stands: “{hint}”)" if hint else ""
+            lines.append(f"{len(order)} {_marked(sentence, marks)}{noted}")
         lines.append("")
     return "\n".join(lines).strip(), order
 
