@@ -43,14 +43,14 @@ class Provider:
     @property
     def is_own_server(self) -> bool:
         """Return whether its models run on a server of the user's own, which may tell how much they hold."""
-        return self.window == _SMALL_WINDOW
+        return self.window == OWN_WINDOW
 
     def is_thinking_model(self, model: str) -> bool:
         return bool(self.thinks) and re.search(self.thinks, model, re.IGNORECASE) is not None
 
 
 # How much the model on a server of one's own holds, where the server does not tell.
-_SMALL_WINDOW = 32_000
+OWN_WINDOW = 32_000
 _OPEN_THINKERS = r"r1|qwq|qwen-?3|gpt-oss|magistral|think|reason|glm-[4-9]|kimi-k|minimax-m"
 # fmt: off
 _TABLE = (
@@ -80,12 +80,12 @@ _TABLE = (
         thinks=rf"{_OPEN_THINKERS}|/(o\d|gpt-[5-9])|/claude-[a-z]+-[5-9]|/gemini-(2\.5|[3-9])|/deepseek-v[4-9]",
     ),
     Provider(
-        "ollama", "ollama:OllamaVendor", needs_key=False, is_local=True, thinks=_OPEN_THINKERS, window=_SMALL_WINDOW,
+        "ollama", "ollama:OllamaVendor", needs_key=False, is_local=True, thinks=_OPEN_THINKERS, window=OWN_WINDOW,
         start_command="ollama serve",
     ),
     Provider(
         "openai-compatible", "openai:OpenaiVendor", key_variable="DEEP_RESEARCH_OPENAI_COMPATIBLE_API_KEY",
-        needs_key=False, thinks=_OPEN_THINKERS, window=_SMALL_WINDOW,
+        needs_key=False, thinks=_OPEN_THINKERS, window=OWN_WINDOW,
     ),
 )
 # fmt: on

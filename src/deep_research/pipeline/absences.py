@@ -15,7 +15,6 @@ from deep_research.report.sources.document import Document
 from deep_research.text.analyzer import content_terms
 from deep_research.text.in_thread import in_thread
 from deep_research.text.tables import find_tables
-from deep_research.verify.absence import stretches_about
 from deep_research.verify.quote import find_span
 
 _SHOWN_CHARS = 200
@@ -27,8 +26,7 @@ async def with_absences_checked(
 ) -> list[Paragraph]:
     """Return paragraphs whose statements of absence have their verdicts.
 
-    A model reads the stretches of all texts that could hold what is missing; without one, words decide: where nothing
-    comes near it is absent, where a sentence has them all with a figure it is there, and between them nobody knows.
+    A model reads the stretches of all texts that could hold what is missing; rules write none.
     """
     wanted = {
         id(each): each
@@ -38,18 +36,16 @@ async def with_absences_checked(
     }
     if not wanted:
         return list(paragraphs)
+    failures: list[CallFailed] = []
     documents = [await context.records.document(id_) for id_ in await context.records.documents()]
     sentences = list(wanted.values())
-    verdicts = [await in_thread(_by_words, each, documents) for each in sentences]
-    if context.adapters.models:
-        failures: list[CallFailed] = []
-        stretches = await in_thread(likely_stretches, sentences, documents)
-        check = AbsenceCheck(brief=brief, statements=tuple(map(_told, sentences)), stretches=tuple(stretches))
-        held = await context.reason(Reasoner.find_held, check, on_failure=failures.append)
-        other = Verdict(kind="not_checked", reason="failed") if failures else Verdict(kind="not_in_sources")
-        verdicts = [other] * len(sentences)
-        for one in held:
-            verdicts[one.number - 1] = await _held(one.stretch, one.span, context)
+    stretches = await in_thread(likely_stretches, sentences, documents)
+    check = AbsenceCheck(brief=brief, statements=tuple(map(_told, sentences)), stretches=tuple(stretches))
+    held = await context.reason(Reasoner.find_held, check, on_failure=failures.append)
+    other = Verdict(kind="not_checked", reason="failed") if failures else Verdict(kind="not_in_sources")
+    verdicts = [other] * len(sentences)
+    for one in held:
+        verdicts[one.number - 1] = await _held(one.stretch, one.span, context)
     done = dict(zip(wanted, verdicts, strict=True))
     return [
         one.replace(
@@ -76,24 +72,8 @@ async def _held(stretch: Stretch, span: str, context: StageContext) -> Verdict:
     passage = Passage(document=stretch.document, start=text.rfind("\n", 0, first) + 1, end=end)
     piece = evidence_from(passage, text=text, finding=text[passage.start : passage.end], section="")
     await context.run.store.put_evidence(context.run.lease, [piece])
-    return _false(piece.id, first, last, span)
-
-
-def _false(evidence: str, start: int, end: int, text: str) -> Verdict:
-    reason = f"held: {' '.join(text.split())[:_SHOWN_CHARS]}"
-    return Verdict(kind="false", reason=reason, evidence=evidence, start=start, end=end)
-
-
-def _by_words(sentence: Sentence, documents: Sequence[Document]) -> Verdict:
-    texts = {document.id: document.text for document in documents}
-    near = stretches_about(sentence.basis, sentence.text, texts)
-    if not near:
-        return Verdict(kind="not_in_sources")
-    best = next((one for one in near if one.is_it), None)
-    if best is None:
-        return Verdict(kind="not_checked", reason="unproved")
-    passage = Passage(document=best.document, start=best.start, end=best.end)
-    return _false(passage.id, best.start, best.end, texts[best.document][best.start : best.end])
+    shown = " ".join(text[first:last].split())[:_SHOWN_CHARS]
+    return Verdict(kind="false", reason=f"held: {shown}", evidence=piece.id, start=first, end=last)
 
 
 def likely_stretches(sentences: Sequence[Sentence], documents: Sequence[Document]) -> list[Stretch]:

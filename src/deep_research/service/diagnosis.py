@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from deep_research.errors import CallFailed, DeepResearchError
 from deep_research.llm.address import display_host, is_local
 from deep_research.llm.readiness import is_answered
-from deep_research.llm.registry import model_named
+from deep_research.llm.registry import OWN_WINDOW, model_named
 from deep_research.request import Depth
 from deep_research.settings import Settings, variable_of
 from deep_research.storage.private_files import HOME_FILES, is_open_to_others, make_folder
@@ -20,7 +20,7 @@ from deep_research.text.masking import MASK, masked, masked_data
 from deep_research.text.messages.words import Words
 from deep_research.web.search.mcp_servers import McpServer
 from deep_research.wiring import open_store
-from deep_research.wiring.models import address_of, chosen_models, key_unused_offline, models_left_out
+from deep_research.wiring.models import address_of, chosen_models, key_unused_offline, models_left_out, window_of
 from deep_research.wiring.sandbox import sandbox_from
 from deep_research.wiring.search import chosen_engines, known_engines, problem_of
 
@@ -179,7 +179,16 @@ def _models(settings: Settings, words: Words) -> list[Line]:
 
 def _model(label: str, chosen: str, names: Sequence[str], settings: Settings, words: Words) -> Line:
     silent = _silence(names, settings, words)
-    return (MISSING, label, f"{chosen}; {silent}") if silent else (OK, label, chosen)
+    if silent:
+        return MISSING, label, f"{chosen}; {silent}"
+    if settings.model_window or not any(model_named(name).provider.is_own_server for name in names):
+        return OK, label, chosen
+    told = window_of(names, settings)
+    return (
+        OK,
+        label,
+        f"{chosen}; {words('doctor.window' if told else 'doctor.window_unknown', count=told or OWN_WINDOW)}",
+    )
 
 
 def _sources(settings: Settings, words: Words) -> list[Line]:

@@ -50,9 +50,7 @@ def clean_text(text: str) -> str:
 def clean_with_offsets(text: str, offsets: Iterable[int]) -> tuple[str, list[int]]:
     """Return the cleaned text, and where these offsets into the text stand in it."""
     moved = list(offsets)
-    if _SUSPECT.search(text) is None:
-        return text, moved
-    for pattern, replacement in _STEPS:
+    for pattern, replacement in _STEPS if _SUSPECT.search(text) else _STEPS[-1:]:
         text, moved = _replace(text, moved, pattern, replacement)
     return text, moved
 
@@ -101,4 +99,13 @@ def _shaping_in_use(found: re.Match[str]) -> str:
     return run["selector"] + (run["joiner"] or "" if is_joined else "")
 
 
-_STEPS = ((_UNWANTED, _shown), (_SHAPED, _shaping_in_use))
+# "99 .8%" of a broken line, and signs as LaTeX spells them.
+_BROKEN = re.compile(r"(?<=\d) (?=\.\d+\s?%)|\\+(?:(?:approx|sim|times|pm|leq?|geq?)(?![a-z])\s?|%)")
+_SIGNS = {"approx": "≈", "sim": "~", "times": "×", "pm": "±", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "%": "%"}
+
+
+def _mended(match: re.Match[str]) -> str:
+    return _SIGNS.get(match[0].strip(" \\\n"), "")
+
+
+_STEPS = ((_UNWANTED, _shown), (_SHAPED, _shaping_in_use), (_BROKEN, _mended))

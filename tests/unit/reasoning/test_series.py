@@ -306,7 +306,15 @@ def test_a_series_that_has_no_word_of_the_question_is_left_out(question, count):
     assert len(charts(evidence, question=question, above="Servers_and_networks")) == count
 
 
-@pytest.mark.parametrize(("kind", "count"), [("fact", 0), ("yes_no", 0), ("trend", 1), ("list", 1)])
+@pytest.mark.parametrize(
+    "labels", [("Monday", "Tuesday", "Wednesday"), ("v1.2", "v1.3", "2.0"), ("周一", "周二", "周三")]
+)
+def test_weekdays_and_versions_are_no_series(labels: tuple[str, ...]):
+    evidence = rows(["Name", "Annual cost"], *([label, f"€{at}"] for at, label in enumerate(labels, start=5)))
+    assert charts(evidence, question="How did the annual cost develop?") == ()
+
+
+@pytest.mark.parametrize(("kind", "count"), [("fact", 0), ("yes_no", 0), ("trend", 1), ("list", 1), ("open", 1)])
 def test_one_fact_needs_no_chart(kind: QuestionKind, count: int):
     evidence = rows(["Year", "Annual cost"], ["2021", "€5"], ["2022", "€7"], ["2024", "€9"])
     assert len(charts(evidence, question="What did it cost?", kind=kind, section="Findings")) == count

@@ -79,6 +79,11 @@ def test_only_what_is_shown_stays(text: str, shown: str):
     assert clean_text(text) == shown
 
 
+def test_broken_numbers_and_signs_of_latex_are_mended():
+    assert clean_text(r"99 .8% of \approx 89\%, 3\times") == "99.8% of ≈89%, 3×"
+    assert clean_text("section 5 .8 of 2024 .") == "section 5 .8 of 2024 ."
+
+
 def test_plain_text_is_returned_as_it_is():
     for text in ("Costs fell by 12%.", "成本下降了，\n\t價格也是。", "Größe: 5 µm², “so” – it’s « là »"):
         assert clean_text(text) is text

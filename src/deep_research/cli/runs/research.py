@@ -286,7 +286,7 @@ def _summary(row: RunRow, words: Words, output: Output, models: Sequence[ChatMod
         verdict = words(key, counts=counts) if counts else words("verification.nothing")
     else:
         verdict = words("shell.not_verified", counts=counts or words("verification.none"))
-    if stats["answer"]["is_doubtful"]:
+    if stats.get("answer", {}).get("is_doubtful"):
         verdict += " " + words("report.doubtful")
     spent, used = stats["spent"], stats["model"]["calls_by_model"]
     unpriced = {name for model in models for name in model.unpriced}

@@ -121,7 +121,7 @@ _REMEMBERED = 256
 _LONG, _LONG_PASSAGES = 500_000, 200
 _REACH_PASSAGES = 10
 # Passages and rows of a document that a model chooses from.
-_OFFERED = (24, 12)
+_OFFERED = (36, 24)
 _MIN_REACH = 0.3
 # Passages and rows of a document on the one subject that is asked about.
 _OF_TOPIC = (8, 4)

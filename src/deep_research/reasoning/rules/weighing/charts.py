@@ -22,17 +22,23 @@ _MAX_SIZE_RATIO = 30
 _NUMBERED = re.compile(r"^(?:\d+(?:\.\d+)*[.、)]?\s+|[一二三四五六七八九十]+、)")
 
 
+# Weekdays and version numbers: what stands beside them is no development.
+_NO_SCALE = re.compile(
+    r"(?i)(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?|v?\d+(?:\.\d+){1,3}|(?:星期|周|週)[一二三四五六日天]"
+)
+
+
 def charts_of(findings: Findings) -> tuple[ChartSpec, ...]:
     """Return few charts of series that share a word with the question.
 
     Where a few sentences or rows answer, only the table that answers is drawn.
     """
-    found = possible_series(findings, most=_MAX_BY_RULES)
+    found = possible_series(findings, most=MAX_CHARTS)
     if has_short_outline(findings.brief, findings.plan.titles) and is_answered_first(findings.brief):
         rows = max((each for each in findings.evidence if each.header), key=lambda each: each.score, default=None)
         is_asked = findings.brief.analysis.kind in TABLE_KINDS
         found = [series for series in found if is_asked and series.origin == (rows.header if rows else "")]
-    return tuple(map(chart_of, found))
+    return tuple(map(chart_of, found[:_MAX_BY_RULES]))
 
 
 def chart_of(series: Series) -> ChartSpec:
@@ -63,6 +69,8 @@ def possible_series(findings: Findings, *, most: int, is_chosen: bool = False) -
     ranked, before = [], Counter[str]()
     found = find_series(findings.evidence, findings.contexts)
     for series in sorted(found if is_chosen else _named_together(found, asked), key=worth, reverse=True):
+        if all(_NO_SCALE.fullmatch(row.label) for row in series.rows):
+            continue
         # Beside what a table measures, what it counts says little.
         if is_chosen or (shared(series) and (series.unit or not before[series.origin])):
             ranked.append((before[series.origin], series))
