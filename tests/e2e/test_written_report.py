@@ -177,7 +177,6 @@ class Writer(ExtractiveReasoner):
         super().__init__(inner._corpus)
         self._script = script
         self.wrong = self.wrong_sum = self.right_sum = self.denied = self.copied = ""
-        self.left_out: tuple[Evidence, ...] = ()
         self.linked = ""
         self.row = self.mended_row = row((), ())
 
@@ -279,7 +278,6 @@ class Writer(ExtractiveReasoner):
 
     async def edit(self, draft: Draft) -> tuple[SentenceEdit, ...]:
         """Hedge what was too strong, and put something worse in the place of two others."""
-        self.left_out = draft.left_out
         script = self._script
         changed: dict[str, Callable[[Sentence], tuple[Sentence, ...]]] = {
             script.too_strong: lambda old: (old.model_copy(update={"text": script.weaker, "verdict": None}),),
@@ -498,11 +496,6 @@ def test_a_retold_row_is_read_under_its_header(written: Written, extracted: Writ
     assert rows or written.language != "en"
     for text, told in rows.items():
         assert written.sentences[written.script.retold.format(text)]["evidence"] == told["evidence"]
-
-
-def test_an_editor_is_shown_the_figures_that_were_left_out(written: Written) -> None:
-    assert isinstance(written.reasoner, Writer)
-    assert written.reasoner.left_out
 
 
 def test_an_answer_that_cannot_stand_is_made_of_the_body(written: Written) -> None:

@@ -436,9 +436,8 @@ class SentenceEdit(Value):
 
 
 class Draft(Value):
-    """The report's checked text; `contexts` are those of the evidence, by its id, and `left_out` is evidence whose
-    figures it does not tell; `words` is how long it should be, 0 where nobody said, and `figures` what the charts drawn
-    for it show.
+    """The report's checked text; `contexts` are those of the evidence, by its id; `words` is how long it should be, 0
+    where nobody said, and `figures` what the charts drawn for it show.
     """
 
     brief: Brief
@@ -448,7 +447,6 @@ class Draft(Value):
     figures: Strings = ()
     evidence: tuple[Evidence, ...] = ()
     contexts: dict[str, Context] = Field(default_factory=dict)
-    left_out: tuple[Evidence, ...] = ()
     titles: Strings = ()
     gaps: Strings = ()
 

@@ -28,8 +28,8 @@ _CELLS = re.compile(r"(.+!)([A-Z]+)(\d+):([A-Z]+)(\d+)$")
 _CONCLUDED = "∴"
 _TELLS = re.compile(
     r"(?i)\b(?:we|our|should|would|ought|recommend\w*|suggest\w*|propos\w*|impl(?:y|ies)|indicat\w*|means|therefore|thus|hence|so"
-    r"|likely|probably|seems?|appears?|judge\w*|comput\w*|calculat\w*|works? out)\b"
-    r"|建[议議]|[应應]|[宜须須]|因此|所以|[可足]见|可見|[说說]明|表明|意味|看[来來]|似乎|很?可能|我[们們]|本[报報]告|[计計]算|[约約]合|得出"
+    r"|likely|probably|remains?|unclear|uncertain|open|seems?|appears?|judge\w*|comput\w*|calculat\w*|works? out)\b"
+    r"|建[议議]|[应應]|[宜须須]|因此|所以|[可足]见|可見|[说說]明|表明|意味|看[来來]|似乎|很?可能|我[们們]|本[报報]告|不明|未定|尚待|[计計]算|[约約]合|得出"
 )
 _OWN = ("conclusion", "calculation")
 # A sentence prints so many numbers at most: those of the documents that it rests on most.
@@ -375,9 +375,8 @@ def _sources_of(
 
     The last marker leads to the passages of the documents that are not printed, too.
     """
-    marks = sorted(
-        markers(evidence, number_of), key=lambda mark: (-len(mark.evidence), evidence.index(mark.evidence[0]))
-    )
+    # Of documents that it rests on alike, those that were named last may be named nowhere else.
+    marks = sorted(markers(evidence, number_of), key=lambda mark: (-len(mark.evidence), -int(mark.text)))
     rest = tuple(id_ for mark in marks[MAX_MARKERS:] for id_ in mark.evidence)
     shown = sorted(marks[:MAX_MARKERS], key=lambda mark: int(mark.text))
     if rest:

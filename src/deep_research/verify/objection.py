@@ -52,6 +52,9 @@ _AS_NEAR = 0.8
 _EQUATION = re.compile(r"[\d(][\d.,\s()%€$£¥+\-−–*/×÷]*[+\-−–*/×÷][\d.,\s()%€$£¥+\-−–*/×÷]*[=＝]\s*[€$£¥]?\d[\d.,]*")
 _LIST_JOINT = re.compile(r",\s+and\s+|,\s+|\s+and\s+|;\s+|[、，；]|以?及|[和与與]")
 _NAMED_BEFORE = re.compile(r"(?i)\b(?:all|these|those|both)\s*$|[这這那]|上述|以上|全部$")
+_PROPOSES = re.compile(
+    r"(?i)\b(?:propos\w*|targets?|thresholds?|deadlines?|aim\w*|goals?|success)\b|目[标標]|建[议議]|[门門][槛檻]|期限|力[争爭]|成功"
+)
 # "L-2024-03" names a thing.
 _CODE = re.compile(r"(?<!\w)[A-Za-z]\w*(?:[-/.]\w+)*[-/.]\d\w*")
 _AFTER_BRACKET = re.compile(r"[)）]\s+(?=[A-Z])")
@@ -75,6 +78,11 @@ class ClaimToCheck(NamedTuple):
     is_row: bool = False
     is_exact: bool = False
     is_judged: bool = False
+
+    @property
+    def proposes(self) -> bool:
+        """Return whether it is a recommendation that may set a target, threshold or deadline of its own."""
+        return self.is_own and self.is_judged and _PROPOSES.search(self.text) is not None
 
 
 class Objection(NamedTuple):
@@ -144,8 +152,11 @@ def amount_against(claim: ClaimToCheck, near: Sequence[Near], cited: Sequence[Ch
         is_derived = not is_strict and (is_part(amount, near) or is_rounding(amount, [each.around for each in near]))
         is_derived |= bool(unit) and is_computed(amount, (), "", near[:1])
         is_derived |= not claim.is_exact and _is_derived(amount, others, claim, near, [*results, *beside])
-        is_derived |= claim.is_judged and (
-            (value <= MAX_COUNTED and unit not in (SHARE, TIMES, ORDER, MOST)) or is_worked_out(amount, text, whole)
+        is_derived |= claim.proposes or (
+            claim.is_judged
+            and (
+                (value <= MAX_COUNTED and unit not in (SHARE, TIMES, ORDER, MOST)) or is_worked_out(amount, text, whole)
+            )
         )
         if is_derived:
             continue
@@ -221,7 +232,7 @@ def _date(claim: ClaimToCheck, near: Sequence[Near], cited: Sequence[CheckedSour
     around = days_in([*(each.around for each in near), *beside])
     whole, stated = days_in(source.text for source in cited), days_in([claim.text])
     best = near[0] if near else NOTHING_NEAR
-    for date in dates_of(claim.text):
+    for date in dates_of(claim.text) if not claim.proposes else ():
         if any(sources_iso.startswith(date.iso) for sources_iso in around):
             continue
         if claim.is_judged and date.iso.isdigit() and any(_is_next(date.iso, iso) for iso in (*around, *whole)):

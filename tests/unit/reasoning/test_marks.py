@@ -147,7 +147,6 @@ ACTS: dict[str, Act] = {
             paragraphs=(TOLD,),
             evidence=EVIDENCE,
             contexts=FINDINGS.contexts,
-            left_out=EVIDENCE[:3],
         )
     ),
     "recall": lambda reasoner: reasoner.recall(BRIEF),

@@ -26,7 +26,7 @@ from deep_research.reasoning.values import (
     Support,
 )
 from deep_research.report.evidence.passage import Evidence
-from deep_research.report.paragraph import Sentence
+from deep_research.report.paragraph import Sentence, Verdict
 from deep_research.report.sources.document import Document
 from deep_research.report.sources.hit import SearchQuery
 from tests.unit.reasoning.pieces import rows_of, table
@@ -364,8 +364,9 @@ async def test_two_hundred_sources_never_overflow_a_window_of_sixteen_thousand()
     await reasoner.draft(findings)
     body = tuple(told(Sentence(text=f"It cost {piece.id}.", evidence=(piece.id,))) for piece in evidence)
     await reasoner.judge(Support(brief=work.brief, paragraphs=body, passages=evidence, contexts=findings.contexts))
-    draft = Draft(brief=work.brief, plan=findings.plan, paragraphs=body, evidence=evidence, left_out=evidence)
-    await reasoner.edit(draft)
+    half = Verdict(kind="partly")
+    partly = tuple(one.replace(sentences=tuple(each.replace(verdict=half) for each in one.sentences)) for one in body)
+    await reasoner.edit(Draft(brief=work.brief, plan=findings.plan, paragraphs=partly, evidence=evidence))
     assert {request.act for request in model.requests} == {"reflect", "draft", "judge", "edit"}
     for request in model.requests:
         assert tokens_at_most(request.text) + request.max_tokens <= 16_000, request.act

@@ -191,7 +191,7 @@ async def test_the_sentences_of_a_section_are_judged_in_one_call_and_very_many_i
         assert len(model.requests) == calls
 
 
-async def test_an_editor_sees_what_was_refused_and_why_and_what_was_left_out() -> None:
+async def test_an_editor_sees_what_was_refused_and_why() -> None:
     refused = Sentence(
         text="Harbour 2 cost 9.", evidence=("id0002",), verdict=Verdict(kind="not_found", reason="number: 9")
     )
@@ -200,7 +200,6 @@ async def test_an_editor_sees_what_was_refused_and_why_and_what_was_left_out() -
         plan=Plan(research_title="T", sections=()),
         paragraphs=(told(_SENTENCES[1], refused),),
         evidence=work_of().evidence,
-        left_out=(piece_of(4),),
     )
     answer = {"sentences": [2, 1, 7], "texts": ["Harbour 2 cost €6.4 million [E2]. It was dear [so: E2].", "", "New."]}
     model = Scripted([json.dumps(answer)])
@@ -216,7 +215,6 @@ async def test_an_editor_sees_what_was_refused_and_why_and_what_was_left_out() -
         (1, []),
     ]
     assert "2: not_found, number: 9" in model.requests[0].prompt
-    assert "does not use: E4" in model.requests[0].prompt
     assert '<source id="E2">' in model.requests[0].text
     assert '<source id="E3">' not in model.requests[0].text
 

@@ -271,7 +271,7 @@ def test_a_paragraph_has_one_sign_at_most():
 
 def test_a_sentence_prints_three_numbers_of_the_documents_that_it_rests_on_most():
     made = Sentence(text="It grew.", evidence=("e1", "e2", "e3", "e4", "e5", "e05"))
-    assert shown(Paragraph(section="C", sentences=(made,))) == "It grew. [1][2][5]"
+    assert shown(Paragraph(section="C", sentences=(made,))) == "It grew. [3][4][5]"
 
 
 def test_a_row_that_is_concluded_or_computed_says_so_where_its_sources_stand():

@@ -58,8 +58,8 @@ _NEAR = 0.5
 _REFUSED_AS: dict[SentenceKind, VerdictKind] = {
     "finding": "not_found", "conclusion": "goes_beyond",
 }  # fmt: skip
-# An abbreviation that so many documents use needs no source of its own.
-_CAPITALS = re.compile(r"\b[A-Z]{2,6}\b")
+# An abbreviation or a name that so many documents use needs no source of its own.
+_CAPITALS = re.compile(r"\b[A-Z]{2,6}\b|(?<=[a-z] )[A-Z][a-z]+(?:'s)?")
 _SEVERAL = 3
 _LEADS_OVER = (":", "：", "?", "？")
 _NAMES_WHAT_FOLLOWS = re.compile(r"(?i)\b(?:table|list|below|follow(?:s|ing)?|these)\b|[下如]表|如下|以下|下列|下面")
@@ -87,7 +87,7 @@ class CheckedSources:
 
     @cached_property
     def common_names(self) -> str:
-        """Return the words in capitals that several documents hold: the subject's own, whatever a sentence cites."""
+        """Return the names that several documents hold: the subject's own, whatever a sentence cites."""
         documents_of: dict[str, set[str]] = {}
         for piece in self.evidence:
             for word in _CAPITALS.findall(piece.quote):
@@ -149,8 +149,9 @@ async def judged(
     by_code = []
     for paragraph, after in zip_longest(paragraphs, paragraphs[1:]):
         leads = after is not None and (after.is_item or after.kind == "table") and after.section == paragraph.section
+        led = after.cite_ids if after is not None and leads else ()
         sentences = [
-            await _by_code(each, paragraph, sources, done, context, leads=leads and each is paragraph.sentences[-1])
+            await _by_code(each, paragraph, sources, done, context, led=led if each is paragraph.sentences[-1] else ())
             for each in paragraph.sentences
         ]
         by_code.append(paragraph.replace(sentences=tuple(sentences)))
@@ -208,11 +209,11 @@ async def _by_code(
     done: "_Done",
     context: StageContext,
     *,
-    leads: bool,
+    led: tuple[str, ...],
 ) -> Sentence:
     """Return a sentence with the verdict that code can give; what it cannot decide has none.
 
-    `done` is what was checked before; `leads` says that a list or a table follows.
+    `done` is what was checked before; `led` is what the list or table cites that the sentence leads to.
     """
     if sentence.verdict is not None or paragraph.kind == "caption":
         return sentence
@@ -222,11 +223,11 @@ async def _by_code(
         plain = Sentence(text=sentence.text, kind="link")
         return _with(plain, "supported") if claims_nothing(sentence.text) else _with(plain, "not_found", "unfounded")
     if sentence.kind == "link":
-        is_leading = sentence.text.endswith(_LEADS_OVER) or (leads and _NAMES_WHAT_FOLLOWS.search(sentence.text))
+        is_leading = sentence.text.endswith(_LEADS_OVER) or (led and _NAMES_WHAT_FOLLOWS.search(sentence.text))
         if is_leading and claims_nothing(sentence.text, sources.asked):
             return _with(sentence, "supported")
-        # What says more than that is the writer's own, drawn from what the paragraph cites.
-        sentence = sentence.replace(kind="conclusion", evidence=paragraph.cite_ids)
+        # What says more than that is the writer's own, drawn from what the paragraph cites, or what it leads to.
+        sentence = sentence.replace(kind="conclusion", evidence=paragraph.cite_ids or led)
     unknown = [id_ for id_ in sentence.evidence if id_ not in sources.known]
     if unknown or (not sentence.evidence and sentence.kind != "absence"):
         return _with(sentence, "not_found", f"unknown: {', '.join(unknown)}" if unknown else "uncited")

@@ -28,7 +28,6 @@ from deep_research.pipeline.figures import (
     pictures_of,
     with_figures,
 )
-from deep_research.pipeline.missing_figures import left_out
 from deep_research.pipeline.outcome import unanswered
 from deep_research.pipeline.passages import cited_passages
 from deep_research.pipeline.records import RunRecords
@@ -412,7 +411,6 @@ async def write(state: DeepResearchState, context: StageContext, reporter: Repor
         figures=tuple([described(await context.records.load(Figure, id_)) for id_ in state.figures]),
         evidence=evidence,
         contexts=dict(sources.contexts),
-        left_out=left_out(evidence, [each for paragraph in drafted for each in paragraph.sentences]),
         titles=tuple([(await context.records.document(document)).title for document in documents]),
         gaps=tuple(unanswered(state.followed_outcomes, findings)),
     )

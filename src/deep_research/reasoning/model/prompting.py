@@ -5,6 +5,7 @@ Whatever a page, a search result or a model wrote gets into a prompt through `fe
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -151,7 +152,8 @@ def show_evidence(
     contexts: Mapping[str, Context] | None = None,
     only: Collection[str] | None = None,
 ) -> Material:
-    """Return the evidence in its order, labelled and fenced; where they do not fit, the weakest pieces are left out.
+    """Return the evidence in its order, labelled and fenced; where they do not fit, the weakest pieces are left out: of
+    those that nobody chose, the last ones of each document.
 
     Where `contexts` are given, a list of the documents stands before it, and each passage says where it stands. Where
     `only` names some of it, the others are not shown; labels are the same whatever is shown.
@@ -174,7 +176,12 @@ def show_evidence(
     listed = [fenced(NOTES_TAG, "\n".join(["Documents:", *lines.values()]))] if lines else []
     total = sum(sizes.values()) + tokens_at_most("\n".join(listed))
     left_out = 0
-    for index in sorted(shown, key=lambda index: (evidence[index].score, -index)):
+    seen = Counter[str]()
+    places = {}
+    for index in shown:
+        seen[evidence[index].document] += 1
+        places[index] = -seen[evidence[index].document]
+    for index in sorted(shown, key=lambda index: (evidence[index].score, places[index], -index)):
         if total <= limit:
             break
         del shown[index]

@@ -83,13 +83,13 @@ _LENGTH_TOLERANCE = 0.12
 # A critical look from fewer sides is none.
 _MIN_PERSPECTIVES = 2
 # So much of the window is filled with passages, and no more than that: more is read less carefully, and paid for.
-_MATERIAL_SHARE, _MAX_MATERIAL = 0.5, 48_000
+_MATERIAL_SHARE, _MAX_MATERIAL = 0.65, 48_000
 # More sentences than this a judge begins to skip.
 _JUDGED_AT_ONCE = 30
 # So many false statements are planted among them: about a fifth of what is judged, and one among few.
 _MAX_PLANTED, _JUDGED_FOR_ONE = 2, 4
-# So much of the window is filled with stretches that could hold what is called absent, and no more tokens.
-_SEARCHED_SHARE, _MAX_SEARCHED = 0.45, 24_000
+# So much of the window is filled with stretches that could hold what is called absent, and so many tokens for each.
+_SEARCHED_SHARE, _SEARCHED_FOR_ONE = 0.45, 4_000
 _LIKE_A_SOURCE = re.compile(r"\[[A-Z]?\d+(?:,\s*[A-Z]?\d+)*\]|(?:https?://|www\.)\S+")
 _LABELS = re.compile(rf"{LABEL}\d+")
 _ERROR_CHARS = 2_000
@@ -131,9 +131,9 @@ _FORMS: dict[QuestionKind, str] = {
 # How long the answer at the start is.
 _OPENING = "100 to 180"
 _CLOSING = (
-    "Then `## {conclusion}`: two to four sentences with insights that only the sections together give. Then"
-    " `## {outlook}`: one to three sentences on what to watch, decide or find out next. Every sentence of these two is"
-    " marked `[so: …]`. Leave out either where it would say nothing new."
+    "Then, only where it says something new, `## {conclusion}`: two to four sentences with insights that only the"
+    " sections together give; and `## {outlook}`: one to three sentences on what to watch, decide or find out next."
+    " Every sentence of these two is marked `[so: …]`."
 )
 _NO_CLOSING = "No conclusion and no outlook: one thing is asked for."
 
@@ -300,7 +300,9 @@ class WritingByModel(ModelActs):
         statements = "\n".join(f"{number} {each}" for number, each in enumerate(check.statements, start=1))
         task = self._task("find_held", HeldAnswer, statements=fenced(DRAFT_TAG, statements))
         available_tokens = self.context.available_tokens(brief, task, max_tokens=_FIND_HELD.max_tokens)
-        available_tokens = min(available_tokens, self.context.share(_SEARCHED_SHARE), _MAX_SEARCHED)
+        available_tokens = min(
+            available_tokens, self.context.share(_SEARCHED_SHARE), _SEARCHED_FOR_ONE * (1 + len(check.statements))
+        )
         sizes = accumulate(tokens_at_most(f"{each.text} {each.headings}") + _FENCE_TOKENS for each in check.stretches)
         count = sum(taken <= available_tokens for taken in sizes)
         shown = _joined(check.stretches[:count])
@@ -321,9 +323,8 @@ class WritingByModel(ModelActs):
         sentences = dict(numbered_sentences(draft.paragraphs))
         refused = {number: sentence for number, sentence in sentences.items() if _is_to_mend(sentence)}
         beside = [paragraph for paragraph in draft.paragraphs if any(map(_is_to_mend, paragraph.sentences))]
-        left_out = {piece.id for piece in draft.left_out}
         refuting = {each.verdict.evidence for each in refused.values() if each.verdict}
-        needed = left_out.union(refuting, *(paragraph.cite_ids for paragraph in beside))
+        needed = refuting.union(*(paragraph.cite_ids for paragraph in beside))
         brief, language = self._brief(draft.brief), draft.brief.language
         labels = show_evidence(draft.evidence, limit=sys.maxsize).labels
         shown = fenced(DRAFT_TAG, _shown_text(draft.paragraphs, labels, set(sentences)))
@@ -334,7 +335,6 @@ class WritingByModel(ModelActs):
             refused=listed(
                 [f"{number}: {_reason(sentence)}" for number, sentence in refused.items()], most=len(refused)
             ),
-            left_out=", ".join(label for label, id_ in labels.items() if id_ in left_out) or NONE,
             figures=listed([f"Figure {at}: {each}" for at, each in enumerate(draft.figures, start=1)]),
             length=_length_problem(draft),
             language=language_name(language),
