@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from deep_research.reasoning.model.prompting import PromptOptions
 from deep_research.request import Budget, ResearchRequest
 from deep_research.testing import FakeClock
 from tests.e2e.harness import QUESTION, Lab, User, assert_emitted_once
-from tests.support.analyst import ScriptedAnalyst, answer_in_form
+from tests.support.analyst import ScriptedAnalyst, answer_in_form, sources_of
 from tests.support.longer import first_of
 from tests.support.world import with_long_pages, with_models
 
@@ -92,6 +93,34 @@ def test_clauses_that_a_self_judging_model_adds_are_never_reported(tmp_path: Pat
     assert _lab(user, analyst).ask().status == "done"
     assert len(given) > len(clauses)
     assert not [clause for clause in clauses if clause in _body(user)]
+
+
+def test_no_figure_that_a_careless_model_invents_is_reported(tmp_path: Path) -> None:
+    """It repeats marks, agrees with everything, and changes one figure in ten, to one that its passages nearly give."""
+    invented: list[str] = []
+    seen = count(9)
+
+    def draft(request: ModelRequest) -> str:
+        def careless(match: re.Match[str]) -> str:
+            if next(seen) % 10:
+                return match[0]
+            invented.append(f"{2 * int(match[0]) + 1}")
+            return invented[-1]
+
+        told = re.sub(r"(?<=to )\d+(?= million)|(?<=for )\d+(?= years)", careless, answer_in_form(request))
+        return re.sub(r"(\[E\d+\])", r"\1\1", told)
+
+    def judge(request: ModelRequest) -> str:
+        numbers = [int(number) for number in re.findall(r"^(\d+) \(", request.prompt, re.MULTILINE)]
+        span = next(iter(sources_of(request).values()))
+        answer = {"sentences": numbers, "verdicts": ["supported"] * len(numbers), "spans": [span] * len(numbers)}
+        return json.dumps(answer)
+
+    user, analyst = User(tmp_path), ScriptedAnalyst(answers={"draft": draft, "judge": judge})
+    assert _lab(user, analyst).ask().status == "done"
+    assert invented
+    body = _body(user)
+    assert not [figure for figure in invented if re.search(rf"\b{figure} (?:million|years)", body)]
 
 
 def _acts() -> list[str]:
