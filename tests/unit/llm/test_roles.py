@@ -34,3 +34,11 @@ def test_one_model_in_both_roles_is_named_once():
     model = _Named("a:big", 9)
     assert RoleModels(model, model).name == "a:big"
     assert RoleModels(model, model).unpriced == ("a:big",)
+
+
+async def test_a_judge_of_its_own_judges_and_without_one_the_task_model_does():
+    big, small, other = _Named("a:big", 9), _Named("b:small", 1), _Named("c:judge", 5)
+    request = ModelRequest(act="judge", role="judge", prompt="?", max_tokens=1)
+    assert (await RoleModels(big, small, other).complete(request)).model == "c:judge"
+    assert (await RoleModels(big, small).complete(request)).model in ("a:big", "b:small")
+    assert "c:judge" in RoleModels(big, small, other).name
