@@ -3,7 +3,7 @@
 import pytest
 
 from deep_research.pipeline.passages import facts_of, kind_of
-from deep_research.report.sources.document import Document, Place
+from deep_research.report.sources.document import Document, Place, PlaceKind
 
 MAIL = "From: a@works.example; To: b@works.example\n\nThe pump failed."
 
@@ -19,7 +19,7 @@ MAIL = "From: a@works.example; To: b@works.example\n\nThe pump failed."
         (None, "Pumps", "document"),
     ],
 )
-def test_the_kind_of_a_document_is_told(place: str | None, text: str, kind: str) -> None:
+def test_the_kind_of_a_document_is_told(place: PlaceKind | None, text: str, kind: str) -> None:
     places = (Place(kind=place, label="1", start=0, end=len(text)),) if place else ()
     document = Document(
         id="d", snapshot="d", title="t", text=text, media_type="text/plain", extractor="plain", places=places
