@@ -322,13 +322,13 @@ def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> Block:
     signed = signed_sentence(paragraph)
     for sentence, after in zip_longest(paragraph.sentences, paragraph.sentences[1:]):
         space = _space_after(sentence.text)
-        # What is concluded in one go names its sources once, at its end, while they are few.
+        # What is concluded in one go from the same sources names them once, at its end.
         pending = (*pending, *sentence.evidence)
         is_going_on = (
             after is not None
             and sentence.kind == after.kind == "conclusion"
             and signed not in (sentence, after)
-            and len({number_of(id_) for id_ in (*pending, *after.evidence)}) <= MAX_MARKERS
+            and set(map(number_of, sentence.evidence)) == set(map(number_of, after.evidence))
         )
         marks = () if is_going_on else _sources_of(sentence, pending, number_of, words, is_signed=sentence is signed)
         pending = pending if is_going_on else ()

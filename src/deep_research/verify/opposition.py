@@ -172,7 +172,7 @@ _VERB = re.compile(
 )
 # A Chinese verb has one of these behind it, or stands last behind who does it.
 _CHINESE_VERB = re.compile(r"(\w\w)(?:[了过给]|(?<=[被由]\w{4})[。，]?$|(?<=[被由]\w{5})[。，]?$)")
-_BESIDE = frozenset("in at on via through with within during among for under near into over since".split())
+_BESIDE = frozenset("in at on between via through with within during among for under near into over since".split())
 _BEFORE_OBJECT = frozenset(("to", "from", "against", "by", _THAN, _BREAK))
 
 

@@ -241,20 +241,21 @@ def test_a_conclusion_has_a_sign_where_its_words_do_not_tell_it(language, text, 
 @pytest.mark.parametrize(
     ("language", "expected"),
     [
-        ("en", "It cost 5. [1] So it is dear. We would wait. [1][2] It is old. [3]"),
-        ("zh-Hans", "共5元。[1]因此很贵。我们建议等待。[1][2]已很旧。[3]"),
-        ("zh-Hant", "共5元。[1]因此很貴。我們建議等待。[1][2]已很舊。[3]"),
+        ("en", "It cost 5. [1] So it is dear. We would wait. [2] It is cheap, we think. [1] It is old. [3]"),
+        ("zh-Hans", "共5元。[1]因此很贵。我们建议等待。[2]我们认为便宜。[1]已很旧。[3]"),
+        ("zh-Hant", "共5元。[1]因此很貴。我們建議等待。[2]我們認為便宜。[1]已很舊。[3]"),
     ],
 )
-def test_what_is_concluded_in_one_go_names_its_sources_once(language, expected):
+def test_what_is_concluded_in_one_go_from_the_same_sources_names_them_once(language, expected):
     stop = "." if language == "en" else "。"
     bare = expected.translate(str.maketrans("", "", "[]123"))
-    first, second, third, fourth = (f"{part.strip()}{stop}" for part in bare.split(stop) if part.strip())
+    first, second, third, fourth, fifth = (f"{part.strip()}{stop}" for part in bare.split(stop) if part.strip())
     sentences = (
         Sentence(text=first, evidence=("e1",)),
-        Sentence(text=second, kind="conclusion", evidence=("e1",)),
+        Sentence(text=second, kind="conclusion", evidence=("e2",)),
         Sentence(text=third, kind="conclusion", evidence=("e2",)),
-        Sentence(text=fourth, evidence=("e3",)),
+        Sentence(text=fourth, kind="conclusion", evidence=("e1",)),
+        Sentence(text=fifth, evidence=("e3",)),
     )
     assert shown(Paragraph(section="C", sentences=sentences), language) == expected
 
@@ -264,7 +265,7 @@ def test_a_paragraph_has_one_sign_at_most():
         Sentence(text=text, kind="conclusion", evidence=(evidence,))
         for text, evidence in (("It is dear.", "e1"), ("It is old.", "e2"), ("It is loud.", "e3"))
     )
-    assert shown(Paragraph(section="C", sentences=sentences)) == "It is dear. ∴[1] It is old. It is loud. [2][3]"
+    assert shown(Paragraph(section="C", sentences=sentences)) == "It is dear. ∴[1] It is old. [2] It is loud. [3]"
     told = sentences[-1].model_copy(update={"text": "We would wait."})
     assert "∴" not in shown(Paragraph(section="C", sentences=(*sentences[:2], told)))
 

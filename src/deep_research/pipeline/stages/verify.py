@@ -217,7 +217,9 @@ async def _by_code(
     """
     if sentence.verdict is not None or paragraph.kind == "caption":
         return sentence
-    if context.adapters.models and find_prompt_injection(sentence.text):
+    # What is told of passages that order nothing is no order of theirs.
+    cited = [piece.quote for piece in sources.evidence if piece.id in sentence.evidence] or [sentence.text]
+    if context.adapters.models and find_prompt_injection(sentence.text) and any(map(find_prompt_injection, cited)):
         return _with(sentence, "not_found", "order")
     if paragraph.kind == "note":
         plain = Sentence(text=sentence.text, kind="link")

@@ -40,6 +40,8 @@ _TURNS = tuple(
 # A message begins with when it was sent.
 _STAMP = re.compile(r"[\[(]?\d{1,4}[-/.]\d")
 _MIN_CHARS, _MAX_CHARS = 20, 300
+# A heading is no sentence.
+_STOPS = (".", "。", "!", "?", "！", "？")
 
 
 class PlantedStatement(NamedTuple):
@@ -71,7 +73,8 @@ def _false_versions(quote: str, whole: str) -> Iterator[tuple[str, str]]:
     """Yield statements of a passage with another scope, direction, subject, period or figure, each with its kind."""
     for start, end in split_sentences(quote):
         sentence = " ".join(quote[start:end].split())
-        if not _MIN_CHARS <= len(sentence) <= _MAX_CHARS or "|" in sentence or _STAMP.match(sentence):
+        is_whole = sentence.endswith(_STOPS) and _MIN_CHARS <= len(sentence) <= _MAX_CHARS
+        if not is_whole or "|" in sentence or _STAMP.match(sentence):
             continue
         for kind, pattern, other in _TURNS:
             if pattern.search(sentence):

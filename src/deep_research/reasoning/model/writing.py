@@ -83,7 +83,7 @@ _LENGTH_TOLERANCE = 0.12
 # A critical look from fewer sides is none.
 _MIN_PERSPECTIVES = 2
 # So much of the window is filled with passages, and no more than that: more is read less carefully, and paid for.
-_MATERIAL_SHARE, _MAX_MATERIAL = 0.65, 48_000
+_MATERIAL_SHARE, _MAX_MATERIAL = 0.75, 48_000
 # More sentences than this a judge begins to skip.
 _JUDGED_AT_ONCE = 30
 # So many false statements are planted among them: about a fifth of what is judged, and one among few.
@@ -122,9 +122,9 @@ _FORMS: dict[QuestionKind, str] = {
         "What is asked besides advice comes next, in the question's order, in a table or a few lines. Then, under a"
         " heading, a numbered list of four to seven recommendations, the most valuable first. Each is one item: what"
         " to do, in bold, ending with a full stop and without a mark; then, in two to four sentences, the fact it rests"
-        " on and why it matters; how, who and by when; and how success is measured: against which figure, with which"
-        " threshold or date, as far as the passages or common sense allow. Where the question names a period, place"
-        " each step within it, to its end. Word what you propose yourself as a proposal."
+        " on and why it matters; how, who and by when; and how success is measured: against which figure of the same"
+        " definition, with which threshold or date, as far as the passages or common sense allow. Where the question"
+        " names a period, place each step within it, to its end. Word what you propose yourself as a proposal."
     ),
     "open": "The findings follow in the order of the question; what to do with them comes last, if it helps.",
 }
