@@ -217,9 +217,7 @@ async def _by_code(
     """
     if sentence.verdict is not None or paragraph.kind == "caption":
         return sentence
-    # What is told of passages that order nothing is no order of theirs.
-    cited = [piece.quote for piece in sources.evidence if piece.id in sentence.evidence] or [sentence.text]
-    if context.adapters.models and find_prompt_injection(sentence.text) and any(map(find_prompt_injection, cited)):
+    if context.adapters.models and find_prompt_injection(sentence.text):
         return _with(sentence, "not_found", "order")
     if paragraph.kind == "note":
         plain = Sentence(text=sentence.text, kind="link")
