@@ -294,7 +294,8 @@ def _contradiction(claim: ClaimToCheck, near: Sequence[Near]) -> Objection | Non
     if not near or claim.is_own:
         return None
     best = near[0]
-    if is_inverted(claim.text, [each.text for each in near]):
+    # Who does what to whom, a judge tells better.
+    if not claim.is_judged and is_inverted(claim.text, [each.text for each in near]):
         return Objection("negation", is_contrary=True)
     if best.alike < ALIKE and best.share < SAME:
         return None

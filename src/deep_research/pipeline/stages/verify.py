@@ -104,7 +104,7 @@ class CheckedSources:
     def named(self, passages: Iterable[Evidence]) -> list[str]:
         """Return what the passages' documents and parts are called: a sentence may name them so, numbers included."""
         found = (self.contexts[piece.id] for piece in passages if piece.id in self.contexts)
-        return [text for where in found for text in (where.title, where.headings)]
+        return [text for where in found for text in (where.title, where.headings, where.kind)]
 
     @property
     def asked(self) -> str:

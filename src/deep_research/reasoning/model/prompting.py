@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import log, sqrt
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -17,6 +18,7 @@ from deep_research.llm.port import ModelRequest, ModelRole
 from deep_research.llm.tokens import tokens_at_most
 from deep_research.reasoning.values import Context
 from deep_research.report.evidence.passage import Evidence
+from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import find_dates
 from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.value import JsonObject
@@ -135,6 +137,8 @@ _MAX_PASSAGE_CHARS = 1_500
 _MAX_DATELINES = 4
 _MAX_DATELINE_TOKENS = 80
 _CUT = " […]"
+# So many passages of each document are the last to be left out.
+_KEPT_OF_EACH = 3
 
 
 class Material(NamedTuple):
@@ -151,9 +155,10 @@ def show_evidence(
     limit: int,
     contexts: Mapping[str, Context] | None = None,
     only: Collection[str] | None = None,
+    sought: str = "",
 ) -> Material:
     """Return the evidence in its order, labelled and fenced; where they do not fit, the weakest pieces are left out: of
-    those that nobody chose, the last ones of each document.
+    those that nobody chose, what has least in common with what is `sought`, after the best of each document.
 
     Where `contexts` are given, a list of the documents stands before it, and each passage says where it stands. Where
     `only` names some of it, the others are not shown; labels are the same whatever is shown.
@@ -176,20 +181,39 @@ def show_evidence(
     listed = [fenced(NOTES_TAG, "\n".join(["Documents:", *lines.values()]))] if lines else []
     total = sum(sizes.values()) + tokens_at_most("\n".join(listed))
     left_out = 0
-    seen = Counter[str]()
-    places = {}
-    for index in shown:
-        seen[evidence[index].document] += 1
-        places[index] = -seen[evidence[index].document]
-    for index in sorted(shown, key=lambda index: (evidence[index].score, places[index], -index)):
+    for indexes in _weakest_first(shown, evidence, sought):
         if total <= limit:
             break
-        del shown[index]
-        total -= sizes[index]
-        # What nobody chose is no loss.
-        left_out += evidence[index].score > 0
+        for index in indexes:
+            del shown[index]
+            total -= sizes[index]
+            # What nobody chose is no loss.
+            left_out += evidence[index].score > 0
     labels = {f"{LABEL}{index + 1}": evidence[index].id for index in shown}
     return Material((*listed, *shown.values()), labels, left_out)
+
+
+def _weakest_first(shown: Iterable[int], evidence: Sequence[Evidence], sought: str) -> list[list[int]]:
+    """Return the pieces in the order in which they are left out; rows of a table that nobody chose go together."""
+    parts: dict[str, list[int]] = {}
+    for index in shown:
+        piece = evidence[index]
+        parts.setdefault(piece.header if piece.header and not piece.score else piece.id, []).append(index)
+    wanted = frozenset(content_terms(sought))
+    texts = (" ".join(evidence[index].quote for index in indexes) for indexes in parts.values())
+    terms = [wanted.intersection(content_terms(text)) for text in texts]
+    counts = Counter(term for own in terms for term in own)
+    ranks, seen = [], Counter[str]()
+    for indexes, own in zip(parts.values(), terms, strict=True):
+        # A long passage shares more words, and takes more room.
+        length = sum(len(evidence[index].quote) for index in indexes) / len(indexes)
+        worth = sum(log(1 + len(parts) / counts[term]) for term in own) / sqrt(length + 1)
+        ranks.append((evidence[indexes[0]].score, worth, -indexes[0], indexes))
+    kept = []
+    for score, worth, first, indexes in sorted(ranks, reverse=True):
+        seen[evidence[-first].document] += 1
+        kept.append((score, seen[evidence[-first].document] <= _KEPT_OF_EACH, worth, first, indexes))
+    return [indexes for *_, indexes in sorted(kept)]
 
 
 def _shown(piece: Evidence, number: int, documents: Mapping[str, str], contexts: Mapping[str, Context]) -> str:

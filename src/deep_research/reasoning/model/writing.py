@@ -238,7 +238,11 @@ class WritingByModel(ModelActs):
         tail = self.context.tail(act, task)
         available_tokens = self.context.available_tokens(brief, *noted, tail, max_tokens=act.max_tokens)
         available_tokens = min(available_tokens, self.context.share(_MATERIAL_SHARE), _MAX_MATERIAL)
-        material = show_evidence(findings.evidence, limit=available_tokens, contexts=findings.contexts)
+        # What a section's account says rests on passages that are to be seen.
+        sought = " ".join(
+            [findings.brief.question, *findings.plan.titles, *(work.synthesis for work in findings.sections)]
+        )
+        material = show_evidence(findings.evidence, limit=available_tokens, contexts=findings.contexts, sought=sought)
         pairs = in_words(connections_of(findings), {id_: label for label, id_ in material.labels.items()})
         paired = [f"Figures of two documents that may belong together:\n{listed(pairs)}"] if pairs else []
         shared = [brief, *material.blocks, *noted, *paired]
@@ -326,6 +330,7 @@ class WritingByModel(ModelActs):
         refuting = {each.verdict.evidence for each in refused.values() if each.verdict}
         needed = refuting.union(*(paragraph.cite_ids for paragraph in beside))
         brief, language = self._brief(draft.brief), draft.brief.language
+        words = words_in(language)
         labels = show_evidence(draft.evidence, limit=sys.maxsize).labels
         shown = fenced(DRAFT_TAG, _shown_text(draft.paragraphs, labels, set(sentences)))
         task = self._task(
@@ -335,7 +340,8 @@ class WritingByModel(ModelActs):
             refused=listed(
                 [f"{number}: {_reason(sentence)}" for number, sentence in refused.items()], most=len(refused)
             ),
-            figures=listed([f"Figure {at}: {each}" for at, each in enumerate(draft.figures, start=1)]),
+            figures=listed([words("figure.caption", number=at, title=one) for at, one in enumerate(draft.figures, 1)]),
+            mention=words("figure.mention", number=1),
             length=_length_problem(draft),
             language=language_name(language),
         )

@@ -15,7 +15,7 @@ from deep_research.verify.particulars import figures_of
 
 _MOST, _MAX_CLAIMS = 8, 160
 # A share may be of anything: more words must be the same.
-_MIN_SHARED, _MIN_SHARED_OF_SHARES = 2, 3
+_MIN_SHARED, _MIN_SHARED_OF_SHARES = 3, 5
 # Of two figures that are nearer to each other nothing can be said that both do not say; further apart they are hardly
 # of one thing.
 _NEAR, _FAR = 1.02, 200.0
