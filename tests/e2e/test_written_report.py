@@ -418,11 +418,14 @@ def test_conclusions_and_calculations_are_told_from_findings(written: Written) -
     assert re.search(re.escape(pen.right_sum) + r" ?∴?\[\d+\]", report), "a sum of two is done in the head"
 
 
-def test_the_mark_of_a_conclusion_is_explained_once_below_the_references(written: Written, extracted: Written) -> None:
+def test_what_numbers_behind_conclusions_mean_is_told_once_above_the_references(
+    written: Written, extracted: Written
+) -> None:
     legend, report = written.say("report.concluded"), written.text("report.md")
     assert "∴" in legend
-    about = report.partition(f"## {written.say('report.about')}\n")[2]
-    assert report.count(legend) == about.count(legend) == ("∴[" in report or "∴" in report.replace(legend, ""))
+    listed = report.partition(f"## {written.say('report.references')}\n")[2].partition("\n## ")[0]
+    assert listed.strip().startswith(legend)
+    assert report.count(legend) == 1
     assert "∴" not in extracted.text("report.md"), "quotations conclude nothing"
 
 

@@ -9,7 +9,6 @@ from deep_research.pipeline.gap import Gap, in_plain_words
 from deep_research.pipeline.journal import model_calls
 from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.pipeline.records import RunRecords
-from deep_research.report.layout import signed_sentence
 from deep_research.report.paragraph import Paragraph, is_quoted, note
 from deep_research.request import BUDGET_KINDS, Budget
 from deep_research.text.messages.words import Words
@@ -80,19 +79,18 @@ _JUDGING = frozenset({"judge"})
 
 
 def wording_of(paragraphs: Sequence[Paragraph], models: Sequence[str], words: Words) -> tuple[str, ...]:
-    """Say how much of a report a model worded, what of that is not supported, and what its sign means."""
+    """Say how much of a report a model worded, and what of that is not supported."""
     claims = (paragraph for paragraph in paragraphs if paragraph.kind == "claim")
     # What the abstract repeats of the body is one sentence.
     claimed = list({sentence.text: sentence for claim in claims for sentence in claim.sentences}.values())
     worded = [sentence for sentence in claimed if not is_quoted(sentence)]
-    sign = [words("report.concluded")] if any(map(signed_sentence, paragraphs)) else []
     if not worded or not models:
-        return tuple(sign)
+        return ()
     named = words("report.list_separator").join(models)
     lines = [words("limits.worded", count=len(worded), total=len(claimed), models=named)]
     counts = Counter(sentence.verdict.kind for sentence in worded if sentence.verdict)
     lines += [words(f"limits.{kind}", count=counts[kind]) for kind in ("partly", "not_checked") if counts[kind]]
-    return (*lines, *sign)
+    return tuple(lines)
 
 
 async def models_that_wrote(records: RunRecords) -> list[str]:

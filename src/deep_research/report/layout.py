@@ -212,13 +212,15 @@ def laid_out(report: ReportLayout, citations: Citations, *, number_of: Cite, wor
     if report.knowledge:
         note = Span(words("report.knowledge_note"), "emphasis")
         knowledge = [Prose((note,)), Prose((_text(report.knowledge),))]
+    legend = [words("report.concluded")] if any(one.kind in _OWN for one in report.sentences) else []
+    unlisted = [] if report.has_references else [*legend, words("report.unlisted")]
     closing: dict[str, Sequence[Block]] = {
         "knowledge": knowledge,
         "disagreements": [_paragraph(table, number_of, words) for table in report.disagreements],
         "gaps": gaps,
-        "references": _references(citations, words) if report.has_references else [],
+        "references": _references(citations, legend, words) if report.has_references else [],
         "pictures": _pictures(report.pictures),
-        "about": _bullets([*report.about, *([] if report.has_references else [words("report.unlisted")])]),
+        "about": _bullets([*report.about, *unlisted]),
     }
     for key, own in closing.items():
         blocks += [Heading(words(f"report.{key}"), part=key), *own] if own else []
@@ -319,19 +321,22 @@ def _paragraph(paragraph: Paragraph, number_of: Cite, words: Words) -> Block:
     spans: list[Span] = []
     joint = ""
     pending: tuple[str, ...] = ()
+    named = set[int]()
     signed = signed_sentence(paragraph)
     for sentence, after in zip_longest(paragraph.sentences, paragraph.sentences[1:]):
         space = _space_after(sentence.text)
-        # What is concluded in one go from the same sources names them once, at its end.
-        pending = (*pending, *sentence.evidence)
-        is_going_on = (
-            after is not None
-            and sentence.kind == after.kind == "conclusion"
-            and signed not in (sentence, after)
-            and set(map(number_of, sentence.evidence)) == set(map(number_of, after.evidence))
-        )
-        marks = () if is_going_on else _sources_of(sentence, pending, number_of, words, is_signed=sentence is signed)
-        pending = pending if is_going_on else ()
+        # What is concluded in one go from the same sources names them once, at its end; and what its own words tell
+        # to be ours, not again. A paragraph ends with its sources.
+        sources = set(map(number_of, sentence.evidence))
+        is_own = after is not None and sentence.kind == "conclusion" and signed not in (sentence, after)
+        is_going_on = is_own and after.kind == "conclusion" and sources == set(map(number_of, after.evidence))
+        is_named = is_own and not pending and sources <= named and _TELLS.search(sentence.text) is not None
+        marks: Spans = ()
+        if not is_named:
+            pending = (*pending, *sentence.evidence)
+        if not (is_named or is_going_on):
+            marks, pending = _sources_of(sentence, pending, number_of, words, is_signed=sentence is signed), ()
+            named.update(int(mark.text) for mark in marks if mark.kind == "marker")
         gap = space if marks else ""
         # Before the markers: a paragraph ends in one.
         is_partly = sentence.verdict and sentence.verdict.kind == "partly"
@@ -478,8 +483,8 @@ def _labelled(cells: Sequence[tuple[str, str]], words: Words) -> str:
     return separator.join(f"{label}{colon}{value}" if label else value for label, value in cells)
 
 
-def _references(citations: Citations, words: Words) -> list[Block]:
-    blocks: list[Block] = []
+def _references(citations: Citations, legend: Sequence[str], words: Words) -> list[Block]:
+    blocks: list[Block] = [Prose(_fixed(line)) for line in legend]
     numbered = list(enumerate(citations.sources, start=1))
     cited, additional = numbered[: len(citations.cited)], numbered[len(citations.cited) :]
     parts = {

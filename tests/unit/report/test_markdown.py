@@ -241,12 +241,12 @@ def test_a_conclusion_has_a_sign_where_its_words_do_not_tell_it(language, text, 
 @pytest.mark.parametrize(
     ("language", "expected"),
     [
-        ("en", "It cost 5. [1] So it is dear. We would wait. [2] It is cheap, we think. [1] It is old. [3]"),
-        ("zh-Hans", "共5元。[1]因此很贵。我们建议等待。[2]我们认为便宜。[1]已很旧。[3]"),
-        ("zh-Hant", "共5元。[1]因此很貴。我們建議等待。[2]我們認為便宜。[1]已很舊。[3]"),
+        ("en", "It cost 5. [1] So it is dear. We would wait. [2] It is cheap, we think. It is old. [3]"),
+        ("zh-Hans", "共5元。[1]因此很贵。我们建议等待。[2]我们认为便宜。已很旧。[3]"),
+        ("zh-Hant", "共5元。[1]因此很貴。我們建議等待。[2]我們認為便宜。已很舊。[3]"),
     ],
 )
-def test_what_is_concluded_in_one_go_from_the_same_sources_names_them_once(language, expected):
+def test_a_paragraph_names_the_sources_of_its_own_conclusions_once(language, expected):
     stop = "." if language == "en" else "。"
     bare = expected.translate(str.maketrans("", "", "[]123"))
     first, second, third, fourth, fifth = (f"{part.strip()}{stop}" for part in bare.split(stop) if part.strip())
