@@ -167,7 +167,7 @@ def test_disagreeing_figures_stand_side_by_side_in_a_table(english: Asked, chine
 
 def test_chinese_report_is_chinese(chinese: Asked) -> None:
     assert "## 摘要" in chinese.report
-    assert "### 已引用来源（用于报告）" in chinese.report
+    assert "### 正文引用的资料" in chinese.report
     for title in chinese.sections:
         assert re.fullmatch(r"[\u4e00-\u9fff]+", title), title
     first = chinese.report.split("## 摘要\n\n")[1].split("\n## ")[0]
