@@ -137,6 +137,9 @@ _MAX_PASSAGE_CHARS = 1_500
 _MAX_DATELINES = 4
 _MAX_DATELINE_TOKENS = 80
 _CUT = " […]"
+# Kinds of documents whose messages and slides stay whole.
+_IN_PARTS = ("mails", "chat", "slides")
+_DOCUMENTS = "Documents (a passage without `of` goes on from the one before it):"
 # So many passages of each document are the last to be left out.
 _KEPT_OF_EACH = 3
 
@@ -167,10 +170,14 @@ def show_evidence(
     documents = {
         document: f"D{number}" for number, document in enumerate(dict.fromkeys(piece.document for piece in evidence), 1)
     }
+    parts: dict[str, list[int]] = {}
+    for index, piece in enumerate(evidence):
+        if only is None or piece.id in only:
+            parts.setdefault(_part_of(piece, known), []).append(index)
     shown = {
-        index: _shown(piece, index + 1, documents, known)
-        for index, piece in enumerate(evidence)
-        if only is None or piece.id in only
+        index: _shown(evidence[index], index + 1, documents, known, is_going_on=at > 0)
+        for indexes in parts.values()
+        for at, index in enumerate(indexes)
     }
     sizes = {index: tokens_at_most(block) for index, block in shown.items()}
     lines = {
@@ -178,10 +185,10 @@ def show_evidence(
         for piece in evidence
         if piece.id in known
     }
-    listed = [fenced(NOTES_TAG, "\n".join(["Documents:", *lines.values()]))] if lines else []
+    listed = [fenced(NOTES_TAG, "\n".join([_DOCUMENTS, *lines.values()]))] if lines else []
     total = sum(sizes.values()) + tokens_at_most("\n".join(listed))
     left_out = 0
-    for indexes in _weakest_first(shown, evidence, sought):
+    for indexes in _weakest_first(parts.values(), evidence, sought):
         if total <= limit:
             break
         for index in indexes:
@@ -189,38 +196,46 @@ def show_evidence(
             total -= sizes[index]
             # What nobody chose is no loss.
             left_out += evidence[index].score > 0
-    labels = {f"{LABEL}{index + 1}": evidence[index].id for index in shown}
-    return Material((*listed, *shown.values()), labels, left_out)
+    labels = {f"{LABEL}{index + 1}": evidence[index].id for index in sorted(shown)}
+    return Material((*listed, *(shown[index] for index in sorted(shown))), labels, left_out)
 
 
-def _weakest_first(shown: Iterable[int], evidence: Sequence[Evidence], sought: str) -> list[list[int]]:
-    """Return the pieces in the order in which they are left out; rows of a table that nobody chose go together."""
-    parts: dict[str, list[int]] = {}
-    for index in shown:
-        piece = evidence[index]
-        parts.setdefault(piece.header if piece.header and not piece.score else piece.id, []).append(index)
+def _part_of(piece: Evidence, contexts: Mapping[str, Context]) -> str:
+    """Return what a piece is shown or left out together with: the rows of its table, the rest of its message."""
+    where = contexts.get(piece.id)
+    if piece.header or where is None or where.kind not in _IN_PARTS:
+        return piece.header or piece.id
+    return f"{piece.document} {_location(where)}"
+
+
+def _weakest_first(parts: Collection[Sequence[int]], evidence: Sequence[Evidence], sought: str) -> list[Sequence[int]]:
+    """Return the parts of the evidence in the order in which they are left out."""
     wanted = frozenset(content_terms(sought))
-    texts = (" ".join(evidence[index].quote for index in indexes) for indexes in parts.values())
+    texts = (" ".join(evidence[index].quote for index in indexes) for indexes in parts)
     terms = [wanted.intersection(content_terms(text)) for text in texts]
     counts = Counter(term for own in terms for term in own)
     ranks, seen = [], Counter[str]()
-    for indexes, own in zip(parts.values(), terms, strict=True):
+    for indexes, own in zip(parts, terms, strict=True):
         # A long passage shares more words, and takes more room.
         length = sum(len(evidence[index].quote) for index in indexes) / len(indexes)
         worth = sum(log(1 + len(parts) / counts[term]) for term in own) / sqrt(length + 1)
-        ranks.append((evidence[indexes[0]].score, worth, -indexes[0], indexes))
+        ranks.append((max(evidence[index].score for index in indexes), worth, -indexes[0], indexes))
     kept = []
     for score, worth, first, indexes in sorted(ranks, reverse=True):
-        seen[evidence[-first].document] += 1
-        kept.append((score, seen[evidence[-first].document] <= _KEPT_OF_EACH, worth, first, indexes))
+        document = evidence[-first].document
+        seen[document] += len(indexes)
+        kept.append((score, seen[document] <= _KEPT_OF_EACH, worth, first, indexes))
     return [indexes for *_, indexes in sorted(kept)]
 
 
-def _shown(piece: Evidence, number: int, documents: Mapping[str, str], contexts: Mapping[str, Context]) -> str:
+def _shown(
+    piece: Evidence, number: int, documents: Mapping[str, str], contexts: Mapping[str, Context], *, is_going_on: bool
+) -> str:
     text = piece.finding if piece.header else piece.quote
     cut = text if len(text) <= _MAX_PASSAGE_CHARS else text[:_MAX_PASSAGE_CHARS] + _CUT
     where = contexts.get(piece.id)
-    attributes = {"of": documents[piece.document], "at": _location(where)} if where else {}
+    is_named = where and not (is_going_on and where.kind in _IN_PARTS)
+    attributes = {"of": documents[piece.document], "at": _location(where)} if where and is_named else {}
     return fenced(SOURCE_TAG, cut, id=f"{LABEL}{number}", **attributes)
 
 
@@ -229,7 +244,8 @@ def _described(label: str, context: Context) -> str:
     copy, and is left out.
     """
     dated = context.published[:10] if context.is_page else ""
-    dated = dated or _dateline(context) or ("" if context.facts else "no date in its text")
+    is_undated = not context.facts and context.kind not in ("mails", "chat")
+    dated = dated or _dateline(context) or ("no date in its text" if is_undated else "")
     facts = (context.title, context.kind, context.author, dated, context.facts)
     return f"{label}: {' — '.join(' '.join(fact.split()) for fact in facts if fact)}"
 
