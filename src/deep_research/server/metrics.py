@@ -1,6 +1,7 @@
 """Figures of the server for Prometheus: requests, runs, readers, and what runs use; never who asked, or for what."""
 
 import time
+from dataclasses import dataclass
 
 from prometheus_client import Counter, Gauge, Histogram, generate_latest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -59,16 +60,17 @@ class Metrics(RunMetrics):
         return generate_latest(self.registry)
 
 
+@dataclass
 class MetricsMiddleware:
     """Counts each request by its route, which holds no id and no name of anybody."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app, self._metrics = app, metrics
+    app: ASGIApp
+    metrics: Metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         began = time.perf_counter()
 
@@ -77,8 +79,8 @@ class MetricsMiddleware:
                 # A request that nothing answers may be for any path: it is counted under one name.
                 route = str(getattr(scope.get("route"), "path", "other"))
                 method = scope["method"] if scope["method"] in _METHODS else "other"
-                self._metrics.requests.labels(method, route, message["status"]).inc()
-                self._metrics.request_seconds.labels(route).observe(time.perf_counter() - began)
+                self.metrics.requests.labels(method, route, message["status"]).inc()
+                self.metrics.request_seconds.labels(route).observe(time.perf_counter() - began)
             await send(message)
 
-        await self._app(scope, receive, send_counted)
+        await self.app(scope, receive, send_counted)

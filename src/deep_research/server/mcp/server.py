@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 from urllib.parse import unquote
@@ -80,17 +81,13 @@ _LISTED = 50
 Context = ServerRequestContext[Any, Any]
 
 
+@dataclass
 class ResearchServer:
     """Serves one service; `who_calls` and `links_of` say for each request who it is from and how they reach us."""
 
-    def __init__(
-        self,
-        service: ResearchService,
-        *,
-        who_calls: Callable[[Context], Identity],
-        links_of: Callable[[Context], Links] = lambda _: Links(),
-    ) -> None:
-        self._service, self._who_calls, self._links_of = service, who_calls, links_of
+    service: ResearchService
+    who_calls: Callable[[Context], Identity]
+    links_of: Callable[[Context], Links] = lambda _: Links()
 
     def protocol(self) -> Server[Any]:
         """Return what a transport serves."""
@@ -138,7 +135,7 @@ class ResearchServer:
             sent += 1
             await context.session.report_progress(sent, None, text)
 
-        return Caller(self._service, self._who_calls(context), self._links_of(context), tell)
+        return Caller(self.service, self.who_calls(context), self.links_of(context), tell)
 
     async def _list_resources(self, context: Context, _: PaginatedRequestParams | None) -> ListResourcesResult:
         rows = await self._library(context).reports(_LISTED)
@@ -177,7 +174,7 @@ class ResearchServer:
         return await library.report(found["run"], found[0]), "text/markdown"
 
     def _library(self, context: Context) -> Library:
-        return Library(self._service, self._who_calls(context), self._links_of(context))
+        return Library(self.service, self.who_calls(context), self.links_of(context))
 
 
 async def serve_stdio(settings: Settings) -> None:
