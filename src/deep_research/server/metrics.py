@@ -34,12 +34,15 @@ class Metrics(RunMetrics):
         self._of_worker = gauge(
             "worker_runs", "Runs that each process works on, of all servers and workers that share the store.", "worker"
         )
-        self._queued = gauge("runs_queued", "Runs that wait for their turn.")
-        self._oldest_queued = gauge("oldest_queued_seconds", "Seconds that the first of them has waited.")
-        self._oldest_lease = gauge(
-            "oldest_lease_seconds", "Seconds since the last sign of life of the owner that is silent for longest."
-        )
-        self._takeovers = gauge("takeovers", "Times that a run was taken over from a process that was lost.")
+        # By the name that a figure has where the queue is read.
+        self._of_queue = {
+            "waiting": gauge("runs_queued", "Runs that wait for their turn."),
+            "oldest_waiting_s": gauge("oldest_queued_seconds", "Seconds that the first of them has waited."),
+            "oldest_lease_s": gauge(
+                "oldest_lease_seconds", "Seconds since the last sign of life of the owner that is silent for longest."
+            ),
+            "takeovers": gauge("takeovers", "Times that a run was taken over from a process that was lost."),
+        }
         self._readers = gauge("event_readers", "Open event streams.")
 
     async def text(self, service: ResearchService) -> bytes:
@@ -48,10 +51,8 @@ class Metrics(RunMetrics):
         for status in RUN_STATUSES:
             self._runs.labels(status).set(counts.get(status, 0))
         figures = await read_figures(service.store, lease_s=service.settings.lease_s)
-        self._queued.set(figures.waiting)
-        self._oldest_queued.set(figures.oldest_waiting_s)
-        self._oldest_lease.set(figures.oldest_lease_s)
-        self._takeovers.set(figures.takeovers)
+        for name, gauge in self._of_queue.items():
+            gauge.set(figures[name])
         # Processes that are gone are left out.
         self._of_worker.clear()
         for worker, runs in figures.workers.items():

@@ -57,24 +57,12 @@ _URI = re.compile(
     r"|documents/(?P<collection>\w+)/(?P<address>.+))"
 )
 _TEMPLATES = [
-    ResourceTemplate(
-        name="report",
-        uri_template=f"{SCHEME}://runs/{{run}}/report.md",
-        description="The report of a finished research.",
-        mime_type="text/markdown",
-    ),
-    ResourceTemplate(
-        name="source",
-        uri_template=f"{SCHEME}://runs/{{run}}/sources/{{document}}",
-        description="The text of a source of a report.",
-        mime_type="text/plain",
-    ),
-    ResourceTemplate(
-        name="document",
-        uri_template=f"{SCHEME}://documents/{{collection}}/{{name}}",
-        description="The text of a user's document.",
-        mime_type="text/plain",
-    ),
+    ResourceTemplate(name=name, uri_template=f"{SCHEME}://{path}", description=description, mime_type=mime_type)
+    for name, path, description, mime_type in (
+        ("report", "runs/{run}/report.md", "The report of a finished research.", "text/markdown"),
+        ("source", "runs/{run}/sources/{document}", "The text of a source of a report.", "text/plain"),
+        ("document", "documents/{collection}/{name}", "The text of a user's document.", "text/plain"),
+    )
 ]
 # The newest reports are listed; older ones are found by search.
 _LISTED = 50

@@ -61,9 +61,9 @@ async def recheck_run(run: str, *, settings: Settings | None = None) -> Recheck:
         return recheck.replace(problems=(*changed, *recheck.problems))
 
 
-async def recheck_file(report: Path, *, settings: Settings | None = None) -> Recheck:
+async def recheck_file(report: Path) -> Recheck:
     """Check a report file by the files beside it, and by the texts of its sources where the store has them."""
-    settings = settings or load_settings()
+    settings = load_settings()
     if not report.with_name("paragraphs.jsonl").is_file():
         raise UsageError(
             f"There are no files beside {report.name} that say what it rests on: name the report.md in its run's "
