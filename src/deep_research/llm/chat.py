@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from deep_research.errors import NetworkError
 from deep_research.llm.answer import GrowingAnswer
-from deep_research.llm.faults import error_of, may_take_another_form
+from deep_research.llm.faults import error_of
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
 from deep_research.llm.prices import Price, PriceTable, load_prices, price_of
 from deep_research.llm.registry import AnswerWay, ModelName
@@ -88,7 +88,9 @@ class VendorChat:
                 error = error_of(
                     fault, self._endpoint, self._reply(request, answer).spend if answer.has_begun else Spend()
                 )
-                if answer.has_begun or not may_take_another_form(fault):
+                # What a server answers when it does not take a request as it is asked.
+                is_not_taken = fault.status in (400, 422) and fault.remedy is None
+                if answer.has_begun or not is_not_taken:
                     break
         raise error
 

@@ -33,14 +33,9 @@ class Usage(Value):
     written: int = 0
 
     @classmethod
-    def of(cls, *, read: object, cached: object = 0, cache_written: object = 0, written: object) -> "Usage | None":
+    def of(cls, **reported: object) -> "Usage | None":
         """Return what a server reported, None where it counts nothing; what is no count is taken for 0."""
-        usage = cls(
-            read=number_of(read),
-            cached=number_of(cached),
-            cache_written=number_of(cache_written),
-            written=number_of(written),
-        )
+        usage = cls(**{name: number_of(count) for name, count in reported.items()})
         return usage if usage.read or usage.written else None
 
     def joined(self, later: "Usage") -> "Usage":

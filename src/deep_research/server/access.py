@@ -215,10 +215,8 @@ def _sign_in_first(scope: Scope, headers: Headers) -> Response:
 
 
 async def _record(action_log: ActionLog, scope: Scope, status: int, identity: Identity | None) -> None:
-    done = (
-        logged_action(scope["method"], scope["path"]) if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES else None
-    )
-    if done is not None and identity is not None:
+    has_succeeded = HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
+    if identity and has_succeeded and (done := logged_action(scope["method"], scope["path"])):
         await action_log.record(identity, *done)
 
 

@@ -30,7 +30,7 @@ class Throttle(RateLimiter):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._breaker = CircuitBreaker(self.service, clock=self.clock)
+        self._breaker = CircuitBreaker(self.service, self.clock)
 
     async def call(self, perform: Callable[[], Awaitable[T]], *, timeout_s: float) -> T:
         """Return what a call gives; from when it has its slot, all its tries together take `timeout_s` at most."""
