@@ -7,7 +7,6 @@ import asyncio
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from deep_research.errors import NetworkError
 from deep_research.llm.answer import GrowingAnswer
@@ -23,9 +22,7 @@ from deep_research.request import Spend
 from deep_research.value import canonical_json, digest
 from deep_research.web.net.per_loop import PerLoop
 from deep_research.web.net.slots import slot
-
-if TYPE_CHECKING:
-    from deep_research.web.shared_limits.postgres import SharedLimiter
+from deep_research.web.shared_limits.postgres import SharedLimiter
 
 # How long a server may take to end a stream whose answer is complete.
 _AFTERWARDS_S = 2.0
@@ -42,7 +39,7 @@ class ModelLimits:
     idle_timeout_s: float = 60.0
     calls_in_flight: int = 16
     max_answer_bytes: int = MAX_ANSWER_BYTES
-    shared: "SharedLimiter | None" = None
+    shared: SharedLimiter | None = None
 
 
 class VendorChat:

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -21,7 +21,7 @@ _ISSUE = re.compile(r"(-(\d{2,8}|latest|preview|exp|stable))*")
 
 # No call has more; a larger number is no count.
 _MAX_TOKENS = 1_000_000_000
-Usd: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Usage(Value):

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import AwareDatetime
 
@@ -35,7 +35,7 @@ _ABANDONED = timedelta(minutes=10)
 # A run that is tried again has its old status for a moment; so long after, nobody has it tried again.
 _NOT_BEGUN = timedelta(minutes=1)
 # So little of a limit, or less, is worth a word before the next run.
-_LITTLE: Final = 0.2
+_LITTLE = 0.2
 # Sums of prices carry rounding errors far below any price.
 _ROUNDING = 1e-9
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from deep_research.storage.store.port import RunRow
 
 T = TypeVar("T")
 # A report with its figures may hold some megabytes.
-_MAX_RUNS: Final = 16
+_MAX_RUNS = 16
 
 
 @dataclass
