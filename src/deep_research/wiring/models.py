@@ -7,7 +7,7 @@ from deep_research.errors import ConfigurationError
 from deep_research.llm.address import is_local
 from deep_research.llm.registry import PROVIDERS, ModelName, Provider, is_provider, model_named
 from deep_research.settings import Settings, variable_of
-from deep_research.wiring.limits import shared_limiter
+from deep_research.wiring.stores import shared_limiter
 
 if TYPE_CHECKING:
     from deep_research.llm.chat import VendorChat
