@@ -7,11 +7,10 @@ import asyncio
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from deep_research.errors import NetworkError
 from deep_research.llm.answer import GrowingAnswer
-from deep_research.llm.faults import error_of, may_take_another_form
+from deep_research.llm.faults import error_of
 from deep_research.llm.port import ModelReply, ModelRequest, OnDelta
 from deep_research.llm.prices import Price, PriceTable, load_prices, price_of
 from deep_research.llm.registry import AnswerWay, ModelName
@@ -23,9 +22,7 @@ from deep_research.request import Spend
 from deep_research.value import canonical_json, digest
 from deep_research.web.net.per_loop import PerLoop
 from deep_research.web.net.slots import slot
-
-if TYPE_CHECKING:
-    from deep_research.web.shared_limits.postgres import SharedLimiter
+from deep_research.web.shared_limits.postgres import SharedLimiter
 
 # How long a server may take to end a stream whose answer is complete.
 _AFTERWARDS_S = 2.0
@@ -42,7 +39,7 @@ class ModelLimits:
     idle_timeout_s: float = 60.0
     calls_in_flight: int = 16
     max_answer_bytes: int = MAX_ANSWER_BYTES
-    shared: "SharedLimiter | None" = None
+    shared: SharedLimiter | None = None
 
 
 class VendorChat:
@@ -88,7 +85,9 @@ class VendorChat:
                 error = error_of(
                     fault, self._endpoint, self._reply(request, answer).spend if answer.has_begun else Spend()
                 )
-                if answer.has_begun or not may_take_another_form(fault):
+                # What a server answers when it does not take a request as it is asked.
+                is_not_taken = fault.status in (400, 422) and fault.remedy is None
+                if answer.has_begun or not is_not_taken:
                     break
         raise error
 

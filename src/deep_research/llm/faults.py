@@ -9,12 +9,6 @@ from deep_research.web.net.retry_after import retry_after_s
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 
 
-def may_take_another_form(fault: Fault) -> bool:
-    """Return whether the server may take the same request where its answer's form is asked for in another way."""
-    # What a server answers when it does not take a request as it is asked.
-    return fault.status in (400, 422) and fault.remedy is None
-
-
 def error_of(fault: Fault, endpoint: ModelEndpoint, spend: Spend) -> CallFailed:
     """Return the error for a failed call; it holds neither key nor prompt nor what the server wrote."""
     status, model = fault.status, endpoint.name

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -21,7 +21,7 @@ _ISSUE = re.compile(r"(-(\d{2,8}|latest|preview|exp|stable))*")
 
 # No call has more; a larger number is no count.
 _MAX_TOKENS = 1_000_000_000
-Usd: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Usage(Value):
@@ -33,14 +33,9 @@ class Usage(Value):
     written: int = 0
 
     @classmethod
-    def of(cls, *, read: object, cached: object = 0, cache_written: object = 0, written: object) -> "Usage | None":
+    def of(cls, **reported: object) -> "Usage | None":
         """Return what a server reported, None where it counts nothing; what is no count is taken for 0."""
-        usage = cls(
-            read=number_of(read),
-            cached=number_of(cached),
-            cache_written=number_of(cache_written),
-            written=number_of(written),
-        )
+        usage = cls(**{name: number_of(count) for name, count in reported.items()})
         return usage if usage.read or usage.written else None
 
     def joined(self, later: "Usage") -> "Usage":

@@ -6,7 +6,7 @@ from time import monotonic
 import httpx2
 
 from deep_research.llm.registry import ModelName
-from deep_research.value import Json
+from deep_research.llm.vendor import JsonMessage, object_of
 
 # A server on this machine or in the house answers at once, or is asked again a minute later.
 _TIMEOUT_S, _ASKED_AGAIN_S = 1.0, 60.0
@@ -36,20 +36,16 @@ def _asked(name: ModelName, address: str, key: str, minute: int) -> int | None: 
         return None
     if is_ollama:
         found = _number(
-            {key.rpartition(".")[2]: value for key, value in _fields(_fields(told).get("model_info")).items()}
+            {key.rpartition(".")[2]: value for key, value in object_of(object_of(told).get("model_info")).items()}
         )
         return min(found, _MAX_OLLAMA) if found else None
-    listed = _fields(told).get("data")
-    entries = [_fields(each) for each in listed] if isinstance(listed, list) else []
+    listed = object_of(told).get("data")
+    entries = [object_of(each) for each in listed] if isinstance(listed, list) else []
     entry = next((each for each in entries if each.get("id") == name.model), entries[0] if len(entries) == 1 else {})
-    return _number({**_fields(entry.get("meta")), **entry})
+    return _number({**object_of(entry.get("meta")), **entry})
 
 
-def _fields(value: Json) -> dict[str, Json]:
-    return value if isinstance(value, dict) else {}
-
-
-def _number(fields: dict[str, Json]) -> int | None:
+def _number(fields: JsonMessage) -> int | None:
     found = (fields.get(name) for name in _NAMES)
     number = next((each for each in found if isinstance(each, int) and each > 0), None)
     return max(number, _MIN_WINDOW) if number else None

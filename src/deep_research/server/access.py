@@ -10,6 +10,7 @@ import hmac
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from urllib.parse import quote
 
@@ -59,25 +60,25 @@ class _NoLongerAllowed(Exception):
     """Whoever reads a stream has lost the right to."""
 
 
+@dataclass
 class AccessMiddleware:
     """Lets a request through to the application, or answers why not."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self._app = app
-        self._settings = settings
-        self._under_way: Counter[str] = Counter()
+    app: ASGIApp
+    settings: Settings
+    _under_way: Counter[str] = field(default_factory=Counter)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; there are no web sockets here."""
         if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
         elif scope["type"] == "http":
             await self._respond(scope, receive, _CheckedResponse(send))
         else:
             await send({"type": "websocket.close", "code": 1008})
 
     async def _respond(self, scope: Scope, receive: Receive, response: "_CheckedResponse") -> None:
-        connection = connection_of(scope, behind_proxy=self._settings.server_behind_proxy)
+        connection = connection_of(scope, behind_proxy=self.settings.server_behind_proxy)
         if connection is None:
             unusable = problem_response(scope, HTTPStatus.BAD_REQUEST, "The request has no usable Host header.")
             await unusable(scope, receive, response.send)
@@ -102,7 +103,7 @@ class AccessMiddleware:
             return
         self._under_way[user] += 1
         try:
-            await self._app(scope, receive, response.send)
+            await self.app(scope, receive, response.send)
         except _NoLongerAllowed:
             await response.send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
@@ -111,7 +112,7 @@ class AccessMiddleware:
 
     def _refusal(self, connection: ClientConnection, scope: Scope) -> Response | None:
         """Return why a request is answered for nobody, whoever asks."""
-        if not is_our_name(connection, self._settings.server_hosts):
+        if not is_our_name(connection, self.settings.server_hosts):
             return problem_response(
                 scope,
                 HTTPStatus.MISDIRECTED_REQUEST,
@@ -214,10 +215,8 @@ def _sign_in_first(scope: Scope, headers: Headers) -> Response:
 
 
 async def _record(action_log: ActionLog, scope: Scope, status: int, identity: Identity | None) -> None:
-    done = (
-        logged_action(scope["method"], scope["path"]) if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES else None
-    )
-    if done is not None and identity is not None:
+    has_succeeded = HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
+    if identity and has_succeeded and (done := logged_action(scope["method"], scope["path"])):
         await action_log.record(identity, *done)
 
 

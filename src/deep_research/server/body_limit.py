@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from dataclasses import dataclass
 from http import HTTPStatus
 
 from fastapi import HTTPException, Request
@@ -17,16 +18,16 @@ _BODY_S = 60.0
 _UPLOADS = re.compile(r"/api/collections/[^/]+/files/?")
 
 
+@dataclass
 class BodyLimitMiddleware:
     """Refuses a request whose body is longer than any that is meant."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    app: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http" or _UPLOADS.fullmatch(scope["path"]):
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         request = Request(scope)
         detail = words_for(request)("fault.body_too_large", limit=_MAX_BYTES)
@@ -55,4 +56,4 @@ class BodyLimitMiddleware:
                 raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
             return message
 
-        await self._app(scope, counted, send)
+        await self.app(scope, counted, send)

@@ -1,8 +1,8 @@
-"""What a request is answered with: the service, and who asks."""
+"""What a request is answered with: the service, who asks, and under which key."""
 
 from typing import Annotated, cast
 
-from fastapi import Depends, Request
+from fastapi import Depends, Header, Request
 
 from deep_research.server.origin import ClientConnection
 from deep_research.service.accounts.identity import Identity
@@ -32,3 +32,13 @@ async def _identity(request: Request) -> Identity:
 
 Service = Annotated[ResearchService, Depends(_service)]
 Who = Annotated[Identity, Depends(_identity)]
+IdempotencyKey = Annotated[
+    str,
+    Header(
+        alias="Idempotency-Key",
+        max_length=255,
+        pattern=r"^[!-~]*$",
+        description="Makes it safe to send a request again: for 24 hours, the same key and the same request are the "
+        "same run. The same key with another request is refused.",
+    ),
+]

@@ -1,6 +1,7 @@
 """Figures of the server for Prometheus: requests, runs, readers, and what runs use; never who asked, or for what."""
 
 import time
+from dataclasses import dataclass
 
 from prometheus_client import Counter, Gauge, Histogram, generate_latest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -33,12 +34,15 @@ class Metrics(RunMetrics):
         self._of_worker = gauge(
             "worker_runs", "Runs that each process works on, of all servers and workers that share the store.", "worker"
         )
-        self._queued = gauge("runs_queued", "Runs that wait for their turn.")
-        self._oldest_queued = gauge("oldest_queued_seconds", "Seconds that the first of them has waited.")
-        self._oldest_lease = gauge(
-            "oldest_lease_seconds", "Seconds since the last sign of life of the owner that is silent for longest."
-        )
-        self._takeovers = gauge("takeovers", "Times that a run was taken over from a process that was lost.")
+        # By the name that a figure has where the queue is read.
+        self._of_queue = {
+            "waiting": gauge("runs_queued", "Runs that wait for their turn."),
+            "oldest_waiting_s": gauge("oldest_queued_seconds", "Seconds that the first of them has waited."),
+            "oldest_lease_s": gauge(
+                "oldest_lease_seconds", "Seconds since the last sign of life of the owner that is silent for longest."
+            ),
+            "takeovers": gauge("takeovers", "Times that a run was taken over from a process that was lost."),
+        }
         self._readers = gauge("event_readers", "Open event streams.")
 
     async def text(self, service: ResearchService) -> bytes:
@@ -47,10 +51,8 @@ class Metrics(RunMetrics):
         for status in RUN_STATUSES:
             self._runs.labels(status).set(counts.get(status, 0))
         figures = await read_figures(service.store, lease_s=service.settings.lease_s)
-        self._queued.set(figures.waiting)
-        self._oldest_queued.set(figures.oldest_waiting_s)
-        self._oldest_lease.set(figures.oldest_lease_s)
-        self._takeovers.set(figures.takeovers)
+        for name, gauge in self._of_queue.items():
+            gauge.set(figures[name])
         # Processes that are gone are left out.
         self._of_worker.clear()
         for worker, runs in figures.workers.items():
@@ -59,16 +61,17 @@ class Metrics(RunMetrics):
         return generate_latest(self.registry)
 
 
+@dataclass
 class MetricsMiddleware:
     """Counts each request by its route, which holds no id and no name of anybody."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app, self._metrics = app, metrics
+    app: ASGIApp
+    metrics: Metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         began = time.perf_counter()
 
@@ -77,8 +80,8 @@ class MetricsMiddleware:
                 # A request that nothing answers may be for any path: it is counted under one name.
                 route = str(getattr(scope.get("route"), "path", "other"))
                 method = scope["method"] if scope["method"] in _METHODS else "other"
-                self._metrics.requests.labels(method, route, message["status"]).inc()
-                self._metrics.request_seconds.labels(route).observe(time.perf_counter() - began)
+                self.metrics.requests.labels(method, route, message["status"]).inc()
+                self.metrics.request_seconds.labels(route).observe(time.perf_counter() - began)
             await send(message)
 
-        await self._app(scope, receive, send_counted)
+        await self.app(scope, receive, send_counted)

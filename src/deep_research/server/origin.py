@@ -35,14 +35,9 @@ class ClientConnection:
     is_local: bool
 
     @property
-    def is_loopback_name(self) -> bool:
-        """Whether the browser itself believes to speak to its own machine."""
-        return is_loopback(self.name)
-
-    @property
     def is_private(self) -> bool:
         """Whether nobody on the way can read along: TLS, or a connection that does not leave the user's machine."""
-        return self.scheme == "https" or self.is_loopback_name
+        return self.scheme == "https" or is_loopback(self.name)
 
 
 def connection_of(scope: Scope, *, behind_proxy: bool) -> ClientConnection | None:
@@ -76,7 +71,7 @@ def connection_of(scope: Scope, *, behind_proxy: bool) -> ClientConnection | Non
 
 def is_our_name(connection: ClientConnection, allowed: Sequence[str]) -> bool:
     """Return whether the Host header names this server: a loopback name, the address that was called, or a setting."""
-    if connection.is_loopback_name or {connection.name, connection.authority} & set(allowed):
+    if is_loopback(connection.name) or {connection.name, connection.authority} & set(allowed):
         return True
     own = _ip(connection.own_address)
     return own is not None and _ip(connection.name) == own

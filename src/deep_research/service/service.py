@@ -30,7 +30,7 @@ from deep_research.service.runs.estimate import Estimate, estimate_of
 from deep_research.service.runs.feed import Item, open_feed, set_within
 from deep_research.service.runs.idempotency import reserved_run
 from deep_research.service.runs.new_run import NewRun, request_for
-from deep_research.service.runs.plans import PlanEdit, PlanView, edited_plan, plan_view, require_approval
+from deep_research.service.runs.plans import PlanEdit, PlanView, edited_plan, plan_view, require_approval, wrong_state
 from deep_research.service.runs.progress import RunProgress, read_progress
 from deep_research.service.runs.queues import open_queue
 from deep_research.service.runs.recent import RecentRuns
@@ -197,7 +197,7 @@ class ResearchService:
             await change_focus(self.store, row, correction.focus)
             return row
         if row.status != "waiting" or row.pending is None:
-            raise WrongState().with_message("fault.not_waiting", run=row.id[:8], status=row.status)
+            raise wrong_state(row, "fault.not_waiting")
         if await is_answered(self.store, row):
             raise WrongState().with_message("fault.answered", run=row.id[:8])
         await self.limits.admit_again(row, who)
@@ -237,7 +237,7 @@ class ResearchService:
         is_answered_now = row.status == "waiting" and await is_answered(self.store, row)
         allowed = ("failed", "cancelled", "interrupted", "done") if retry else ("failed", "interrupted")
         if row.status not in allowed and not is_answered_now:
-            raise WrongState().with_message("fault.cannot_go_on", run=row.id[:8], status=row.status)
+            raise wrong_state(row, "fault.cannot_go_on")
         await self.documents.check_there(row.request)
         await self.limits.admit_again(row, who)
         return await self._go_on(row, retry=retry)
@@ -300,7 +300,7 @@ class ResearchService:
         """Return a run of this account that has a report."""
         row = await self.get(run, who)
         if row.result is None:
-            raise WrongState().with_message("fault.no_report", run=row.id[:8], status=row.status)
+            raise wrong_state(row, "fault.no_report")
         return row
 
     async def _go_on(self, row: RunRow, *, retry: bool) -> RunRow:

@@ -14,21 +14,16 @@ def _key(variable: str, owner: str) -> Key:
 class ModelSettings(BaseModel, use_attribute_docstrings=True):
     """The part of the settings that `llm/` and the model's reasoner are built from."""
 
-    provider: str = Field(
-        default="auto",
-        description="The model's provider, or `provider:model`; `auto` takes the first whose key is set, "
-        "`none` researches by rules alone.",
-    )
+    provider: str = "auto"
+    """The model's provider, or `provider:model`; `auto` takes the first whose key is set, `none` researches by rules
+    alone."""
     thinking_model: str | None = None
     """Model for plans and reports, as `provider:model`; not set, the provider's own."""
     task_model: str | None = None
     """Model for everything else; not set, the provider's own, else the thinking model."""
-    fallback_models: Names = Field(
-        default=(),
-        description="Models to go on with when the first fails for good, in order, as `provider:model`, a provider's "
-        "name alone for its own choice, or `none`; not set, with provider `auto`, the other providers whose keys are "
-        "set.",
-    )
+    fallback_models: Names = ()
+    """Models to go on with when the first fails for good, in order, as `provider:model`, a provider's name alone for
+    its own choice, or `none`; not set, with provider `auto`, the other providers whose keys are set."""
     openai_address: str = "https://api.openai.com/v1"
     """Address of OpenAI."""
     anthropic_address: str = "https://api.anthropic.com"
@@ -63,14 +58,9 @@ class ModelSettings(BaseModel, use_attribute_docstrings=True):
     """How often a call to one model is tried."""
     model_calls_in_flight: int = Field(default=16, ge=1)
     """Most calls at the same time to one provider, over all runs of a process; with PostgreSQL, of all processes."""
-    model_window: int | None = Field(
-        default=None,
-        ge=8_000,
-        description=(
-            "Tokens of prompt and answer together that a model can hold; not set, 120,000 for hosted models, for others"
-            " what their server tells, or 32,000."
-        ),
-    )
+    model_window: int | None = Field(default=None, ge=8_000)
+    """Tokens of prompt and answer together that a model can hold; not set, 120,000 for hosted models, for others what
+    their server tells, or 32,000."""
     prices: AbsoluteFolder | None = None
     """File (TOML) of model prices that adds to and corrects the ones that come along."""
     prompts: AbsoluteFolder | None = None

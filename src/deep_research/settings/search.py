@@ -36,11 +36,9 @@ def _model(engine: str) -> str:
 class SearchSettings(BaseModel, use_attribute_docstrings=True):
     """The part of the settings that `web/` is built from."""
 
-    strategy: SearchKind = Field(
-        default="general",
-        description="What kind of source is looked for: `general`, `academic`, `news`, `code`, `patents`, or `local` "
-        "for your own documents alone.",
-    )
+    strategy: SearchKind = "general"
+    """What kind of source is looked for: `general`, `academic`, `news`, `code`, `patents`, or `local` for your own
+    documents alone."""
     search_mode: SearchMode = "engines"
     """Who searches the web: `engines`, or `model` for a model that searches by itself."""
     openai_search_model: str = _model("openai-search")
@@ -56,18 +54,14 @@ class SearchSettings(BaseModel, use_attribute_docstrings=True):
     """Seconds after which a search is given up."""
     fetch_timeout_s: Duration = 60.0
     """Seconds after which a page is given up."""
-    contact: Contact = Field(
-        default=PROJECT_ADDRESS,
-        description="Mail or web address of whoever runs this, told to all services and sites that are asked; with a "
-        "mail address Crossref and others serve quicker.",
-    )
+    contact: Contact = PROJECT_ADDRESS
+    """Mail or web address of whoever runs this, told to all services and sites that are asked; with a mail address
+    Crossref and others serve quicker."""
     respect_robots: bool = True
     """Keep to what a site's robots.txt asks of programs."""
-    allowed_hosts: Hosts = Field(
-        default=(),
-        description="Internal hosts that pages may be fetched from, as `host` or `host:port`; all others are refused. "
-        "An entry that no address can match (a path, a network, `*`) is an error.",
-    )
+    allowed_hosts: Hosts = ()
+    """Internal hosts that pages may be fetched from, as `host` or `host:port`; all others are refused. An entry that no
+    address can match (a path, a network, `*`) is an error."""
     render_pages: bool = False
     """Run the scripts of pages that are empty without them, with an installed Chromium."""
     model_knowledge: bool = True

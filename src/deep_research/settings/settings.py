@@ -108,11 +108,9 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
     enable_file_format_resource: bool = False
     """Whether all that was read is also written to one file, `resources.md`."""
 
-    depth: DepthName = Field(
-        default="standard",
-        description="How far a run goes: `quick`, `standard` or `deep`; sets the five numbers that follow, where they "
-        "are not set by themselves.",
-    )
+    depth: DepthName = "standard"
+    """How far a run goes: `quick`, `standard` or `deep`; sets the five numbers that follow, where they are not set by
+    themselves."""
     max_iterations: int = _by_depth(
         "max_iterations", "Most rounds of searching and reading for a section", least=1, most=10
     )
@@ -125,11 +123,9 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
     max_total_queries: int = _by_depth("max_total_queries", "Most queries of a run", least=0)
     urls_per_query: int = _by_depth("urls_per_query", "Pages read in full for each query", least=0)
 
-    parallel_strategy: ParallelStrategy = Field(
-        default=_SEARCH.parallel_strategy,
-        description="How queries are spread over engines: `batch` asks all, `race` keeps the first answer, "
-        "`hybrid` goes along the chain of web engines with specialist sources beside it.",
-    )
+    parallel_strategy: ParallelStrategy = _SEARCH.parallel_strategy
+    """How queries are spread over engines: `batch` asks all, `race` keeps the first answer, `hybrid` goes along the
+    chain of web engines with specialist sources beside it."""
     batch_size: int = Field(default=_SEARCH.batch_size, ge=1)
     """Queries that the strategy `batch` searches for together."""
     enable_race_mode: bool = _SEARCH.enable_race_mode
@@ -139,11 +135,9 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
     max_concurrent_searches: int = Field(default=_SEARCH.max_concurrent_searches, ge=1)
     """Most queries that are searched for at once."""
 
-    clarify: ClarifyMode = Field(
-        default="auto",
-        description="When to ask back: `auto` where the question cannot be researched as it stands, "
-        "`strict` by the letter of the rules, `off` never.",
-    )
+    clarify: ClarifyMode = "auto"
+    """When to ask back: `auto` where the question cannot be researched as it stands, `strict` by the letter of the
+    rules, `off` never."""
     language: Language | None = None
     """Language of the report by its code, such as `de` or `zh-Hans`; not set, it follows the question."""
     clarify_rules: AbsoluteFolder | None = None
@@ -183,18 +177,14 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
     """Seconds without a sign of life after which another process may take over a run."""
     store_busy_timeout_s: Amount = 30.0
     """Seconds to wait for another process that writes to the store, and for a database that is away."""
-    database_url: DatabaseUrl = Field(
-        default=None,
-        description="PostgreSQL that holds the store (`postgresql://user:password@host:5432/name`; extra `postgres`); "
-        "not set, it is a file in the home folder.",
-    )
+    database_url: DatabaseUrl = None
+    """PostgreSQL that holds the store (`postgresql://user:password@host:5432/name`; extra `postgres`); not set, it is a
+    file in the home folder."""
     database_connections: int = Field(default=8, ge=1)
     """Most connections to PostgreSQL that one process opens; the queue of a server or worker has up to three more."""
-    blobs: BlobLocation = Field(
-        default="",
-        description="Where pages, texts and figures of 8 KB or more (compressed) are kept: a folder that all hosts "
-        "share, or `s3://bucket/prefix` (extra `s3`; keys as AWS's tools find them); not set, in the database.",
-    )
+    blobs: BlobLocation = ""
+    """Where pages, texts and figures of 8 KB or more (compressed) are kept: a folder that all hosts share, or
+    `s3://bucket/prefix` (extra `s3`; keys as AWS's tools find them); not set, in the database."""
     blobs_endpoint: str = Field(default="", pattern=r"^(https?://.*)?$")
     """Address of an S3-compatible store; not set, it is AWS."""
     tracing: bool = False

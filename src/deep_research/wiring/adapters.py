@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from deep_research.errors import ConfigurationError
 from deep_research.settings import Settings
-from deep_research.wiring.limits import shared_limiter
 from deep_research.wiring.models import models_from, reasoner_from
-from deep_research.wiring.stores import open_store
+from deep_research.wiring.stores import open_store, shared_limiter
 from deep_research.wiring.traces import observers_from
 
 if TYPE_CHECKING:

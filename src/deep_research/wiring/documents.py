@@ -15,22 +15,23 @@ from deep_research.web.fetch.port import Fetched
 from deep_research.wiring.stores import open_database
 
 
+@dataclass
 class FileFetcher:
     """Gets files by their address in a folder, and nothing else; addresses in a second one begin with `SHARED`."""
 
     timeout_s = 30.0
 
-    def __init__(self, files: Files, shared: Files | None = None) -> None:
-        self._files, self._shared = files, shared
+    files: Files
+    shared: Files | None = None
 
     async def fetch(self, address: str) -> Fetched:
         """Return a file as it is now; raise `SourceError` if it is gone or the address leaves the folder."""
         return await asyncio.to_thread(self._fetch, address)
 
     def _fetch(self, address: str) -> Fetched:
-        files, prefix = self._files, ""
-        if self._shared is not None and address.startswith(SHARED):
-            files, prefix = self._shared, SHARED
+        files, prefix = self.files, ""
+        if self.shared is not None and address.startswith(SHARED):
+            files, prefix = self.shared, SHARED
         address, raw = files.fetch(address.removeprefix(prefix))
         suffix = PurePosixPath(address).suffix.lower()
         media_type = next(kind.media_types[0] for kind in FORMATS.values() if suffix in kind.suffixes)

@@ -4,13 +4,14 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from deep_research.errors import ConfigurationError
+from deep_research.llm.address import is_local
+from deep_research.llm.registry import PROVIDERS, ModelName, Provider, is_provider, model_named
 from deep_research.settings import Settings, variable_of
-from deep_research.wiring.limits import shared_limiter
+from deep_research.wiring.stores import shared_limiter
 
 if TYPE_CHECKING:
     from deep_research.llm.chat import VendorChat
     from deep_research.llm.port import ChatModel
-    from deep_research.llm.registry import ModelName, Provider
     from deep_research.reasoning.port import Reasoner
     from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
     from deep_research.storage.store.port import JournalRow, RunRow
@@ -47,14 +48,13 @@ def key_unused_offline(settings: Settings) -> str:
     return next((provider.key_variable for provider in _with_key(settings)), "")
 
 
-def address_of(name: "ModelName", settings: Settings) -> str:
+def address_of(name: ModelName, settings: Settings) -> str:
     """Return where a model is reached; "" where that is not set."""
     return getattr(settings, f"{name.provider.setting}_address") or ""
 
 
 def window_of(models: Sequence[str], settings: Settings) -> int | None:
     """Return the smallest window that the servers of the user's own models tell, None where none does."""
-    from deep_research.llm.registry import model_named
     from deep_research.llm.window import told_window
 
     names = [name for name in map(model_named, models) if name.provider.is_own_server]
@@ -67,7 +67,6 @@ def window_of(models: Sequence[str], settings: Settings) -> int | None:
 def unpriced_models(names: Iterable[str], settings: Settings) -> tuple[str, ...]:
     """Return those of the models without a known price."""
     from deep_research.llm.prices import load_prices, price_of
-    from deep_research.llm.registry import model_named
 
     prices = load_prices(settings.prices)
     models = dict.fromkeys(name for text in names for name in model_named(text).by_role)
@@ -81,10 +80,8 @@ def unpriced_in(row: "RunRow", calls: "Iterable[JournalRow]", settings: Settings
     return unpriced_models(row.request.models, settings) if is_unpaid else ()
 
 
-def _chosen_pair(settings: Settings) -> "tuple[ModelName, ...]":
+def _chosen_pair(settings: Settings) -> tuple[ModelName, ...]:
     """Return the thinking model and the task model, whether or not they can be used; empty without a model."""
-    from deep_research.llm.registry import ModelName, model_named
-
     if settings.provider == "none":
         return ()
     own = None if settings.provider == "auto" else model_named(settings.provider)
@@ -103,16 +100,15 @@ def _chosen_pair(settings: Settings) -> "tuple[ModelName, ...]":
     return thinking, task or thinking
 
 
-def _judge(settings: Settings, pair: "Sequence[ModelName]") -> "list[ModelName]":
+def _judge(settings: Settings, pair: Sequence[ModelName]) -> list[ModelName]:
     """Return the model that judges, where it is another one."""
     return [_named(settings.judge_model, pair[0])] if pair and settings.judge_model else []
 
 
-def _fallbacks(settings: Settings) -> "list[tuple[ModelName, ConfigurationError | None]]":
+def _fallbacks(settings: Settings) -> list[tuple[ModelName, ConfigurationError | None]]:
     """Return the models to fall back on, in order, each with what it lacks."""
-    from deep_research.llm.registry import ModelName
 
-    def problem(name: "ModelName") -> ConfigurationError | None:
+    def problem(name: ModelName) -> ConfigurationError | None:
         try:
             for model in name.by_role:
                 _require(model, settings)
@@ -128,30 +124,25 @@ def _fallbacks(settings: Settings) -> "list[tuple[ModelName, ConfigurationError 
     return [(name, problem(name)) for name in names]
 
 
-def _named(text: str, near: "ModelName | None") -> "ModelName":
+def _named(text: str, near: ModelName | None) -> ModelName:
     """Return the model of a name; without a provider it is one of the provider at hand."""
-    from deep_research.llm.registry import ModelName, is_provider, model_named
-
     if near is not None and not is_provider(text.partition(":")[0]):
         return ModelName(near.provider, text.strip())
     return model_named(text)
 
 
-def _with_key(settings: Settings) -> "list[Provider]":
+def _with_key(settings: Settings) -> list[Provider]:
     """Return the providers whose keys are set and that have models of their own choice, in the registry's order."""
-    from deep_research.llm.registry import PROVIDERS
-
     return [provider for provider in PROVIDERS.values() if provider.default_thinking and _key(provider, settings)]
 
 
-def _key(provider: "Provider", settings: Settings) -> str:
+def _key(provider: Provider, settings: Settings) -> str:
     secret = getattr(settings, f"{provider.setting}_api_key", None)
     return secret.get_secret_value() if secret else ""
 
 
-def _require(name: "ModelName", settings: Settings) -> None:
+def _require(name: ModelName, settings: Settings) -> None:
     """Raise `ConfigurationError` where a model lacks something, or may not be asked."""
-    from deep_research.llm.address import is_local
     from deep_research.llm.readiness import require_ready
 
     provider, address = name.provider, address_of(name, settings)
@@ -177,7 +168,6 @@ def models_from(settings: Settings) -> Models:
         return Models()
     from deep_research.llm.chat import ModelLimits, connect
     from deep_research.llm.prices import load_prices
-    from deep_research.llm.registry import model_named
     from deep_research.llm.roles import RoleModels
 
     prices = load_prices(settings.prices)
@@ -188,7 +178,7 @@ def models_from(settings: Settings) -> Models:
         shared=shared_limiter(settings),
     )
 
-    def model(name: "ModelName") -> "VendorChat":
+    def model(name: ModelName) -> "VendorChat":
         address, key = address_of(name, settings), _key(name.provider, settings)
         window = settings.model_window or name.provider.window
         return connect(name, address=address, key=key, window=window, prices=prices, limits=limits)
@@ -209,7 +199,6 @@ def reasoner_from(
     settings: Settings, fallback: "ExtractiveReasoner", engines: "Iterable[EngineSpec]"
 ) -> "Callable[[ChatModel], Reasoner]":
     """Return what makes a reasoner of a model; it may choose among the special ones of the engines."""
-    from deep_research.llm.registry import model_named
     from deep_research.reasoning.model.prompting import PromptOptions, Prompts
     from deep_research.reasoning.model.reasoner import ModelReasoner
     from deep_research.reasoning.rules.special_sources import describe

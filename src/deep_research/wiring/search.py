@@ -9,8 +9,7 @@ from deep_research.settings import Settings, variable_of
 from deep_research.text.messages.words import Words, words_in
 from deep_research.value import digest
 from deep_research.web.search.registry import ENGINES, EngineSpec
-from deep_research.wiring.limits import shared_limiter
-from deep_research.wiring.stores import open_database
+from deep_research.wiring.stores import open_database, shared_limiter
 
 if TYPE_CHECKING:
     from deep_research.web.cache.cache import Cache

@@ -1,4 +1,4 @@
-"""The store of all runs, and the tables of a package in the PostgreSQL that the settings name."""
+"""The store of all runs, and in the PostgreSQL that the settings name: the tables of a package, and shared limits."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,9 +13,14 @@ from deep_research.storage.database.sqlite import SqliteFile
 from deep_research.storage.store.blobs import BlobStorage, FolderBlobs
 from deep_research.storage.store.port import RunRow
 from deep_research.storage.store.store import Store
+from deep_research.web.shared_limits.postgres import SharedLimiter
 
 if TYPE_CHECKING:
     from deep_research.storage.database.postgres import Isolation, PostgresDatabase
+
+
+# By the address of the database: all runs of a process hold their slots together.
+_limiters: dict[str, SharedLimiter] = {}
 
 
 def open_store(settings: Settings) -> Store:
@@ -79,3 +84,13 @@ def open_database(
         patience_s=patience_s,
         max_connections=settings.database_connections,
     )
+
+
+def shared_limiter(settings: Settings) -> SharedLimiter | None:
+    """Return the limits on calls to services for all processes with the same PostgreSQL; None where none is named."""
+    if settings.database_url is None:
+        return None
+    url = settings.database_url.get_secret_value()
+    if url not in _limiters:
+        _limiters[url] = SharedLimiter(open_database(settings, "deep_research.web.shared_limits"))
+    return _limiters[url]

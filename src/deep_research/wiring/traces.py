@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -56,21 +57,21 @@ def _provider(address: str) -> "TracerProvider":
     return provider
 
 
+@dataclass
 class Traces:
     """Makes a span of each piece of work; with `texts` it holds what was asked and answered, too."""
 
-    def __init__(self, tracer: "Tracer", texts: bool = False) -> None:
-        self._tracer = tracer
-        self._texts = texts
+    tracer: "Tracer"
+    texts: bool = False
 
     @contextmanager
     def watch(self, work: "Work") -> Iterator[None]:
         """Be a span as long as the work lasts; of a failure only its kind is told, for its words may quote."""
         from opentelemetry.trace import SpanKind, StatusCode
 
-        name, attributes = _asked(work, with_texts=self._texts)
+        name, attributes = _asked(work, with_texts=self.texts)
         kind = SpanKind.INTERNAL if work.kind in ("run", "stage", "sandbox", "draw") else SpanKind.CLIENT
-        with self._tracer.start_as_current_span(
+        with self.tracer.start_as_current_span(
             name, kind=kind, attributes=attributes, record_exception=False, set_status_on_exception=False
         ) as span:
             try:
@@ -80,7 +81,7 @@ class Traces:
                 span.set_status(StatusCode.ERROR)
                 raise
             finally:
-                span.set_attributes(_reply_attributes(work, with_texts=self._texts))
+                span.set_attributes(_reply_attributes(work, with_texts=self.texts))
 
 
 def _asked(work: "Work", *, with_texts: bool) -> tuple[str, Attributes]:

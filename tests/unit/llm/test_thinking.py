@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deep_research.llm.answer import GrowingAnswer
 from deep_research.llm.port import Delta
-from deep_research.llm.thinking import ThoughtSplitter
 
 
 def split(pieces: list[str]) -> tuple[str, str, list[Delta]]:
-    splitter = ThoughtSplitter()
-    deltas = [delta for piece in pieces for delta in splitter.feed(piece)] + splitter.finish()
-    return splitter.text, splitter.reasoning, deltas
+    answer = GrowingAnswer(max_tokens=4_000)
+    deltas = [delta for piece in pieces for delta in answer.feed(piece)] + answer.finish()
+    return answer.text, answer.reasoning, deltas
 
 
 @pytest.mark.parametrize(
@@ -55,11 +55,11 @@ def test_deltas_are_the_parts_in_order():
 
 
 def test_thoughts_that_the_provider_marks_are_kept_beside():
-    splitter = ThoughtSplitter()
-    assert splitter.think("Hm.") == [Delta("reasoning", "Hm.")]
-    assert splitter.think("") == []
-    splitter.feed("Tea.")
-    assert (splitter.text, splitter.reasoning) == ("Tea.", "Hm.")
+    answer = GrowingAnswer(max_tokens=4_000)
+    assert answer.think("Hm.") == [Delta("reasoning", "Hm.")]
+    assert answer.think("") == []
+    answer.feed("Tea.")
+    assert (answer.text, answer.reasoning) == ("Tea.", "Hm.")
 
 
 def _cpu_s(pieces: list[str]) -> float:

@@ -129,8 +129,9 @@ def show_document(
 ) -> None:
     """Show a document's text as it is searched and quoted."""
     settings = load_settings(docs=docs)
-    shown: Document | Reading
-    shown = asyncio.run(_stored(address, run)) if run else _as_read(address, _folder(settings), settings)
+    shown: Document | Reading = (
+        asyncio.run(_stored(address, run)) if run else _as_read(address, _folder(settings), settings)
+    )
     if as_json:
         show_json(document=shown.to_json())
         return

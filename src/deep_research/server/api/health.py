@@ -12,6 +12,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel
 
 from deep_research.errors import DeepResearchError
+from deep_research.server.api.schemas import in_json
 from deep_research.server.dependencies import Service
 from deep_research.server.metrics import Metrics
 from deep_research.server.problems import problem_response
@@ -50,7 +51,7 @@ async def ready(request: Request, service: Service) -> Response:
         )
     if not service.is_accepting:
         return problem_response(request.scope, HTTPStatus.SERVICE_UNAVAILABLE, "The server is starting or stopping.")
-    return Response(Health().model_dump_json(), media_type="application/json")
+    return in_json(Health())
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})

@@ -6,11 +6,10 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from deep_research.events import RunStatus
-from deep_research.server.api.headers import IdempotencyKey
 from deep_research.server.api.openapi import problems
 from deep_research.server.api.schemas import Run, Runs, run_shape
 from deep_research.server.cursor import cursor_after, last_seen
-from deep_research.server.dependencies import Service, Who
+from deep_research.server.dependencies import IdempotencyKey, Service, Who
 from deep_research.service.runs.new_run import NewRun, Tag
 from deep_research.storage.store.port import RunChoice
 

@@ -15,7 +15,7 @@ from deep_research.request import Language
 from deep_research.service.public_text import public_message
 from deep_research.service.runs.sources import SourceEntry
 from deep_research.storage.store.port import RunRow
-from deep_research.value import Json, JsonObject
+from deep_research.value import JsonObject
 
 
 class Run(BaseModel):
@@ -182,9 +182,4 @@ def run_shape(row: RunRow) -> Run:
 
 def _shown(error: JsonObject | None) -> JsonObject | None:
     """Return why a run failed, without paths of this machine."""
-    if error is None:
-        return None
-    shown: dict[str, Json] = {
-        name: public_message(value) if isinstance(value, str) else value for name, value in error.items()
-    }
-    return shown
+    return error and {name: public_message(value) if isinstance(value, str) else value for name, value in error.items()}

@@ -5,10 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from deep_research.server.api.headers import IdempotencyKey
 from deep_research.server.api.openapi import problems
 from deep_research.server.api.schemas import Run, run_shape
-from deep_research.server.dependencies import Service, Who
+from deep_research.server.dependencies import IdempotencyKey, Service, Who
 from deep_research.service.runs.new_run import Focus, NewRun, Question
 from deep_research.service.runs.plans import PlanEdit, PlanView
 

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
@@ -58,11 +59,13 @@ class _LibraryMatch(NamedTuple):
     matched: frozenset[str]
 
 
+@dataclass
 class Library:
     """The reports, sources and documents of one account."""
 
-    def __init__(self, service: ResearchService, who: Identity, links: Links) -> None:
-        self._service, self._who, self._links = service, who, links
+    service: ResearchService
+    who: Identity
+    links: Links
 
     async def search(self, query: str) -> SearchResults:
         """Return what fits a query, by the terms of it that title and text hold; rare ones count more."""
@@ -76,7 +79,7 @@ class Library:
 
     async def reports(self, limit: int = _MAX_RUNS) -> list[RunRow]:
         """Return the runs with a finished report, the newest first."""
-        return await self._service.list(self._who, limit=limit, status="done")
+        return await self.service.list(self.who, limit=limit, status="done")
 
     async def fetch(self, id_: str) -> FetchedItem:
         """Return the whole text of a report, a source or a document."""
@@ -96,13 +99,13 @@ class Library:
 
     async def report(self, run: str, id_: str) -> FetchedItem:
         """Return a report as Markdown."""
-        row = await self._service.get(run, self._who)
-        report = await report_text(self._service, row, self._who, self._links)
+        row = await self.service.get(run, self.who)
+        report = await report_text(self.service, row, self.who, self.links)
         return FetchedItem(
             id=id_,
             title=report.title,
             text=report.text,
-            url=self._links.report(row.id),
+            url=self.links.report(row.id),
             metadata={
                 "kind": "report",
                 "run": row.id,
@@ -115,25 +118,25 @@ class Library:
 
     async def source(self, run: str, document: str, id_: str) -> FetchedItem:
         """Return the text of a source as a run read it; only what that run names can be read."""
-        row = await self._service.get(run, self._who)
+        row = await self.service.get(run, self.who)
         source = next((source for source in _sources(row) if source.document == document), None)
         if source is None:
             raise NotFound(f"Run {row.id} has no source {document!r}.")
-        stored = await self._service.store.get_document(document)
+        stored = await self.service.store.get_document(document)
         facts = {"author": stored.author, "published": stored.published, "language": stored.language}
         return FetchedItem(
             id=id_,
             title=source.title,
             text=stored.text,
-            url=self._links.source(row.id, source),
+            url=self.links.source(row.id, source),
             metadata={"kind": "source", "run": row.id, "address": source.address}
             | {name: value for name, value in facts.items() if value},
         )
 
     async def document(self, collection: str, address: str, id_: str) -> FetchedItem:
         """Return the text of a document of a collection as it is searched."""
-        folder = await self._service.documents.folder_of(collection, self._who)
-        corpus = corpus_of(folder, self._service.settings)
+        folder = await self.service.documents.folder_of(collection, self.who)
+        corpus = corpus_of(folder, self.service.settings)
         try:
             # Only what the index names is read, and from the index alone.
             passages = await corpus.passages(address)
@@ -141,7 +144,7 @@ class Library:
             await corpus.close()
         title = passages[0].title if passages else address
         metadata = {"kind": "document", "collection": collection, "name": address}
-        url = self._links.document(collection, address)
+        url = self.links.document(collection, address)
         return FetchedItem(id=id_, title=title, text=_joined(passages), url=url, metadata=metadata)
 
     def _of_reports(self, rows: Iterable[RunRow], terms: frozenset[str]) -> list[_LibraryMatch]:
@@ -149,7 +152,7 @@ class Library:
         for row in rows:
             learned = (row.result or {}).get("learnings")
             said = " ".join(map(str, learned)) if isinstance(learned, list) else ""
-            item = FoundItem(id=f"report:{row.id}", title=row.title, url=self._links.report(row.id))
+            item = FoundItem(id=f"report:{row.id}", title=row.title, url=self.links.report(row.id))
             words = f"{row.title} {row.request.question} {said}"
             found.append(_LibraryMatch(item, terms.intersection(content_terms(words))))
         return found
@@ -163,23 +166,23 @@ class Library:
         found = []
         for document, (row, source) in list(read.items())[:_MAX_SOURCES]:
             try:
-                text = (await self._service.store.get_document(document)).text
+                text = (await self.service.store.get_document(document)).text
             except NotFound:
                 text = ""
             item = FoundItem(
-                id=f"source:{row.id}:{document}", title=source.title, url=self._links.source(row.id, source)
+                id=f"source:{row.id}:{document}", title=source.title, url=self.links.source(row.id, source)
             )
             found.append(_LibraryMatch(item, _matched_terms(f"{source.title} {source.address} {text}", terms)))
         return found
 
     async def _of_documents(self, query: str, terms: frozenset[str]) -> list[_LibraryMatch]:
         found: dict[str, _LibraryMatch] = {}
-        for collection in await self._service.documents.list(self._who):
-            hits = await self._service.documents.search(collection.id, query, self._who, limit=_PASSAGES)
+        for collection in await self.service.documents.list(self.who):
+            hits = await self.service.documents.search(collection.id, query, self.who, limit=_PASSAGES)
             for hit in hits.passages:
                 id_ = f"file:{collection.id}:{hit.address}"
                 before = found[id_].matched if id_ in found else frozenset()
-                url = self._links.document(collection.id, hit.address)
+                url = self.links.document(collection.id, hit.address)
                 item = FoundItem(id=id_, title=hit.title or hit.address, url=url)
                 found[id_] = _LibraryMatch(item, before | terms.intersection(content_terms(f"{hit.title} {hit.text}")))
         return list(found.values())

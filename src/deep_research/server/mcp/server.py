@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 from urllib.parse import unquote
@@ -56,41 +57,25 @@ _URI = re.compile(
     r"|documents/(?P<collection>\w+)/(?P<address>.+))"
 )
 _TEMPLATES = [
-    ResourceTemplate(
-        name="report",
-        uri_template=f"{SCHEME}://runs/{{run}}/report.md",
-        description="The report of a finished research.",
-        mime_type="text/markdown",
-    ),
-    ResourceTemplate(
-        name="source",
-        uri_template=f"{SCHEME}://runs/{{run}}/sources/{{document}}",
-        description="The text of a source of a report.",
-        mime_type="text/plain",
-    ),
-    ResourceTemplate(
-        name="document",
-        uri_template=f"{SCHEME}://documents/{{collection}}/{{name}}",
-        description="The text of a user's document.",
-        mime_type="text/plain",
-    ),
+    ResourceTemplate(name=name, uri_template=f"{SCHEME}://{path}", description=description, mime_type=mime_type)
+    for name, path, description, mime_type in (
+        ("report", "runs/{run}/report.md", "The report of a finished research.", "text/markdown"),
+        ("source", "runs/{run}/sources/{document}", "The text of a source of a report.", "text/plain"),
+        ("document", "documents/{collection}/{name}", "The text of a user's document.", "text/plain"),
+    )
 ]
 # The newest reports are listed; older ones are found by search.
 _LISTED = 50
 Context = ServerRequestContext[Any, Any]
 
 
+@dataclass
 class ResearchServer:
     """Serves one service; `who_calls` and `links_of` say for each request who it is from and how they reach us."""
 
-    def __init__(
-        self,
-        service: ResearchService,
-        *,
-        who_calls: Callable[[Context], Identity],
-        links_of: Callable[[Context], Links] = lambda _: Links(),
-    ) -> None:
-        self._service, self._who_calls, self._links_of = service, who_calls, links_of
+    service: ResearchService
+    who_calls: Callable[[Context], Identity]
+    links_of: Callable[[Context], Links] = lambda _: Links()
 
     def protocol(self) -> Server[Any]:
         """Return what a transport serves."""
@@ -138,7 +123,7 @@ class ResearchServer:
             sent += 1
             await context.session.report_progress(sent, None, text)
 
-        return Caller(self._service, self._who_calls(context), self._links_of(context), tell)
+        return Caller(self.service, self.who_calls(context), self.links_of(context), tell)
 
     async def _list_resources(self, context: Context, _: PaginatedRequestParams | None) -> ListResourcesResult:
         rows = await self._library(context).reports(_LISTED)
@@ -177,7 +162,7 @@ class ResearchServer:
         return await library.report(found["run"], found[0]), "text/markdown"
 
     def _library(self, context: Context) -> Library:
-        return Library(self._service, self._who_calls(context), self._links_of(context))
+        return Library(self.service, self.who_calls(context), self.links_of(context))
 
 
 async def serve_stdio(settings: Settings) -> None:

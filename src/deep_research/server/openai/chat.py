@@ -10,10 +10,9 @@ from fastapi.responses import JSONResponse, Response
 
 from deep_research.server.dependencies import Service, Who, links_of
 from deep_research.server.openai.conversation import Asked
-from deep_research.server.openai.errors import OpenAIRoute, Refused, guarded
+from deep_research.server.openai.errors import PING, OpenAIRoute, Refused, event_stream
 from deep_research.server.openai.replies import Reply, ReplyKey, ReplyReader, TokenUsage, cited
 from deep_research.server.openai.requests import MODELS, ChatBody, unknown_model
-from deep_research.server.openai.stream import PING, streamed
 
 router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAIRoute)
 # Models are as old as the interface.
@@ -54,8 +53,7 @@ async def complete_chat(body: ChatBody, request: Request, service: Service, who:
     }
     if body.stream:
         with_usage = bool(body.stream_options and body.stream_options.include_usage)
-        frames = _chunks(reader, head, with_usage=with_usage)
-        return streamed(guarded(frames, _frame))
+        return event_stream(_chunks(reader, head, with_usage=with_usage), _frame)
     reasoning = [line.text async for line in reader.lines() if line is not None]
     reply = await reader.reply()
     _require_text(reply)

@@ -1,4 +1,4 @@
-"""Errors in OpenAI's shape, for everything that goes wrong below /v1."""
+"""Errors in OpenAI's shape, for everything that goes wrong below /v1, in the middle of a stream too."""
 
 import json
 import logging
@@ -8,6 +8,7 @@ from typing import Any
 
 from fastapi import HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.responses import StreamingResponse
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException as StarletteHTTPException
@@ -18,6 +19,8 @@ from deep_research.server.problems import detail_of, openai_error, status_of
 from deep_research.text.messages.words import Words, words_in
 
 _log = logging.getLogger(__name__)
+# A comment, which clients pass over: it keeps proxies from taking a silent connection for a dead one.
+PING = ": ping\n\n"
 
 
 class Refused(Exception):
@@ -80,10 +83,18 @@ class OpenAIRoute(APIRoute):
         return handle_in_shape
 
 
-async def guarded(frames: AsyncIterator[str], frame_of: Callable[[Any], str]) -> AsyncIterator[str]:
-    """Yield the frames of a stream; an error in its middle is its last frame, as a status has been sent by then."""
-    try:
-        async for frame in frames:
-            yield frame
-    except Exception as exc:  # Without a last frame a client would take the stream for whole.
-        yield frame_of(refusal_of(exc, words_in("en"))[1])
+def event_stream(frames: AsyncIterator[str], frame_of: Callable[[Any], str]) -> Response:
+    """Return an event stream that nothing on its way holds back.
+
+    An error in its middle is its last frame, as a status has been sent by then.
+    """
+
+    async def guarded() -> AsyncIterator[str]:
+        try:
+            async for frame in frames:
+                yield frame
+        except Exception as exc:  # Without a last frame a client would take the stream for whole.
+            yield frame_of(refusal_of(exc, words_in("en"))[1])
+
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(guarded(), media_type="text/event-stream", headers=headers)

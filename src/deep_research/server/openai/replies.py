@@ -148,17 +148,16 @@ class ReplyReader:
             if call.started_at <= end and (self._begun is None or call.started_at > self._begun)
         ]
         use = model_use(await model_calls(calls, self.service.store))
-        prompt, completion, cached = (use[f"{kind}_tokens"] for kind in ("prompt", "completion", "cached"))
-        return TokenUsage(int(str(prompt)), int(str(completion)), int(str(cached)))
+        return TokenUsage(*(int(str(use[f"{kind}_tokens"])) for kind in TokenUsage._fields))
 
     def _question_text(self, row: RunRow) -> str:
         words, number = words_of(row), self.key.number + 1
         # Of a plan, events tell only that there is one.
         asked = self._question.data if self._question and "question" in self._question.data else row.pending or {}
         kind = "answer" if options_of(asked) else "plan_answer" if "plan" in asked else "open_answer"
-        lines = (*question_lines(asked, words), words(f"conversation.{kind}"))
+        question, how = "\n".join(question_lines(asked, words)), words(f"conversation.{kind}")
         mark = words("conversation.mark", run=row.id, number=number)
-        return "\n".join(lines[:-1]) + f"\n\n{lines[-1]}\n\n---\n\n{mark}\n"
+        return f"{question}\n\n{how}\n\n---\n\n{mark}\n"
 
 
 async def questions_of(service: ResearchService, row: RunRow) -> list[AskedQuestion]:

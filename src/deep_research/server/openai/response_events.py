@@ -1,6 +1,7 @@
 """The events of a response in the order of OpenAI's protocol, and the response as it stands after each of them."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -10,25 +11,28 @@ from deep_research.service.runs.progress_lines import Line
 Event = dict[str, Any]
 
 
+@dataclass
 class ResponseWriter:
     """Writes one response: progress as a summary of reasoning, a part a stage; then the text with its citations.
 
     The same reply gives the same events with the same numbers, so that a reader can come back to any of them.
     """
 
-    def __init__(self, id_: str, created_at: datetime, model: str, echoed: Mapping[str, Any]) -> None:
-        self._id, self._created_at, self._model, self._echoed = id_, created_at, model, echoed
-        self._number = 0
-        self._output: list[dict[str, Any]] = []
-        # The parts of the summary; the last one is being written.
-        self._parts: list[str] = []
+    id: str
+    created_at: datetime
+    model: str
+    echoed: Mapping[str, Any]
+    _number: int = 0
+    _output: list[dict[str, Any]] = field(default_factory=list)
+    # The parts of the summary; the last one is being written.
+    _parts: list[str] = field(default_factory=list)
 
     def response(self, status: str, **more: Any) -> dict[str, Any]:
         """Return the response as it stands."""
         return {
-            "id": self._id,
+            "id": self.id,
             "object": "response",
-            "created_at": int(self._created_at.timestamp()),
+            "created_at": int(self.created_at.timestamp()),
             "status": status,
             "background": False,
             "error": None,
@@ -36,7 +40,7 @@ class ResponseWriter:
             "instructions": None,
             "max_output_tokens": None,
             "metadata": {},
-            "model": self._model,
+            "model": self.model,
             "output": list(self._output),
             "parallel_tool_calls": False,
             "previous_response_id": None,
@@ -50,7 +54,7 @@ class ResponseWriter:
             "truncation": "disabled",
             "usage": None,
             "user": None,
-            **self._echoed,
+            **self.echoed,
             **more,
         }
 
@@ -122,7 +126,7 @@ class ResponseWriter:
         return {"type": type_, "sequence_number": self._number - 1, **more}
 
     def _item(self, kind: str) -> str:
-        return f"{kind}_{self._id.partition('_')[2]}"
+        return f"{kind}_{self.id.partition('_')[2]}"
 
 
 def _summary(text: str) -> dict[str, Any]:

@@ -13,11 +13,10 @@ from deep_research.events import ENDED
 from deep_research.request import Depth
 from deep_research.server.dependencies import Service, Who, links_of
 from deep_research.server.openai.conversation import Asked
-from deep_research.server.openai.errors import OpenAIRoute, Refused, guarded
+from deep_research.server.openai.errors import PING, OpenAIRoute, Refused, event_stream
 from deep_research.server.openai.replies import ReplyKey, ReplyReader, questions_of, reply_key
 from deep_research.server.openai.requests import MODELS, ResponsesBody
 from deep_research.server.openai.response_events import Event, ResponseWriter
-from deep_research.server.openai.stream import PING, streamed
 from deep_research.service.accounts.identity import Identity
 from deep_research.service.service import ResearchService
 from deep_research.storage.store.port import RunRow
@@ -113,7 +112,7 @@ def _streamed(events: AsyncIterator[Event | None], *, after: int = -1) -> Respon
             elif event["sequence_number"] > after:
                 yield _frame(event)
 
-    return streamed(guarded(frames(), _error_frame))
+    return event_stream(frames(), _error_frame)
 
 
 def _frame(event: Event) -> str:

@@ -2,7 +2,6 @@
 
 from functools import cache
 from importlib.resources import files
-from typing import Final
 
 from fastapi import Request
 
@@ -10,7 +9,7 @@ from deep_research.request import Language
 from deep_research.text.messages.language import LANGUAGES
 from deep_research.text.messages.words import Words, words_from, words_in
 
-COOKIE: Final = "language"
+COOKIE = "language"
 _TRADITIONAL = ("zh-hant", "zh-tw", "zh-hk", "zh-mo")
 _OURS = {"zh": "zh-Hans", "en": "en"}
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Mapping
 from http import HTTPStatus
-from typing import Final, get_args
+from typing import get_args
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
@@ -26,9 +26,9 @@ from deep_research.text.messages.words import Words
 from deep_research.wiring.search import searches_web
 
 # Fields whose value goes on as it is; empty means that the server decides.
-_PLAIN: Final = ("documents", "strategy", "depth", "length", "language", "clarify", "since", "until")
-_LIMITS: Final = ("usd", "queries", "pages", "minutes")
-FIELDS: Final = ("question", *_PLAIN, "shared_documents", "confirm_plan", "sites", *_LIMITS)
+_PLAIN = ("documents", "strategy", "depth", "length", "language", "clarify", "since", "until")
+_LIMITS = ("usd", "queries", "pages", "minutes")
+FIELDS = ("question", *_PLAIN, "shared_documents", "confirm_plan", "sites", *_LIMITS)
 _BETWEEN_SITES = re.compile(r"[\s,;，；、]+")
 
 

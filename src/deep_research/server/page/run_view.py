@@ -1,6 +1,7 @@
 """A run while it is under way: where it stands, what it waits for, and what may be done with it."""
 
 import re
+from collections.abc import Awaitable
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
@@ -50,12 +51,8 @@ async def answer_question(
     run: str, request: Request, service: Service, who: Who, answer: Annotated[str, Form(max_length=10_000)] = ""
 ) -> Response:
     """Answer what a run asks back, by an option's number or in words."""
-    try:
-        if answer.strip():
-            await service.answer(run, answer.strip(), who)
-    except DeepResearchError as exc:
-        return await _refused(run, request, service, who, exc)
-    return _back(run)
+    text = answer.strip()
+    return await _steered(run, request, service, who, service.answer(run, text, who) if text else None)
 
 
 @router.post("/runs/{run}/plan")
@@ -66,47 +63,40 @@ async def answer_plan(run: str, request: Request, service: Service, who: Who) ->
     sent = plan_sent(form)
     try:
         if form.get("do") == "focus":
-            await service.answer(run, {"focus": list(focuses_sent(form))}, who)
+            step = service.answer(run, {"focus": list(focuses_sent(form))}, who)
         elif sent == plan_shown(row.pending or {}):
-            await service.approve_plan(run, who)
+            step = service.approve_plan(run, who)
         else:
-            await service.submit_plan(run, PlanEdit.model_validate(sent), who)
+            step = service.submit_plan(run, PlanEdit.model_validate(sent), who)
+        return await _steered(run, request, service, who, step, plan=sent)
     except ValidationError:
         problem = page_words(language_of(request))("plan.wrong")
         return await _run_page(request, service, row, problem=problem, plan=sent, status=_UNFIT)
-    except DeepResearchError as exc:
-        return await _refused(run, request, service, who, exc, plan=sent)
-    return _back(run)
 
 
 @router.post("/runs/{run}/{steer}")
 async def steer_run(run: str, steer: Steer, request: Request, service: Service, who: Who) -> Response:
     """Cancel a run, go on with it, or try it again."""
-    try:
-        if steer == "cancel":
-            await service.cancel(run, who)
-        else:
-            await service.resume(run, who, retry=steer == "retry")
-    except DeepResearchError as exc:
-        return await _refused(run, request, service, who, exc)
-    return _back(run)
+    step = service.cancel(run, who) if steer == "cancel" else service.resume(run, who, retry=steer == "retry")
+    return await _steered(run, request, service, who, step)
 
 
-async def _refused(
+async def _steered(
     run: str,
     request: Request,
     service: ResearchService,
     who: Identity,
-    exc: DeepResearchError,
+    step: Awaitable[RunRow] | None,
     *,
     plan: JsonObject | None = None,
 ) -> Response:
-    row = await service.get(run, who)
-    problem = exc.in_words(words_for(request))
-    return await _run_page(request, service, row, problem=problem, plan=plan, status=status_of(exc))
-
-
-def _back(run: str) -> Response:
+    """Take a step, if there is one, and go back to the run; or show there why it cannot be taken."""
+    try:
+        if step:
+            await step
+    except DeepResearchError as exc:
+        row, problem = await service.get(run, who), exc.in_words(words_for(request))
+        return await _run_page(request, service, row, problem=problem, plan=plan, status=status_of(exc))
     return RedirectResponse(f"/runs/{run}", status_code=HTTPStatus.SEE_OTHER)
 
 

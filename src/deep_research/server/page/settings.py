@@ -10,7 +10,6 @@ from deep_research.export.formats import FORMATS, missing_extra
 from deep_research.server.dependencies import Service, Who
 from deep_research.server.page.language import words_for
 from deep_research.server.page.views import render
-from deep_research.service.accounts.identity import Identity
 from deep_research.service.diagnosis import diagnose, shown_settings
 from deep_research.service.public_settings import public_settings
 from deep_research.text.in_thread import in_thread
@@ -35,23 +34,19 @@ async def show_settings(request: Request, service: Service, who: Who) -> Respons
         configured=public_settings(service.settings),
         usage=await service.limits.used_by(who),
         schedules=await service.schedules.list(who),
-        shown=shown_settings(service.settings) if _runs_the_server(who) else {},
+        shown=shown_settings(service.settings) if "admin" in who.scopes else {},
     )
 
 
 @router.get("/settings/checks")
 async def show_checks(request: Request, service: Service, who: Who) -> Response:
     """Show what works here; trying it takes a while, so it comes after the page."""
-    if not _runs_the_server(who):
+    if "admin" not in who.scopes:
         raise HTTPException(404, "There are no checks.")
     words = words_for(request)
     # Servers on this machine are asked whether they answer, which waits.
     lines = await in_thread(lambda: asyncio.run(diagnose(service.settings, words)))
     return render(request, "settings_checks.html", lines=lines, extras=_extras())
-
-
-def _runs_the_server(who: Identity) -> bool:
-    return "admin" in who.scopes
 
 
 def _extras() -> list[Extra]:

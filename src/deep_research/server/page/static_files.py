@@ -10,14 +10,13 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
-from typing import Final
 
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
-_LEVEL: Final = 5
+_LEVEL = 5
 # Less than this is hardly smaller afterwards.
-_MIN_BYTES: Final = 1_000
+_MIN_BYTES = 1_000
 
 
 def gzipped(content: bytes) -> bytes:
@@ -42,9 +41,9 @@ def compressed(
 
 
 router = APIRouter(include_in_schema=False)
-_FOREVER: Final = "public, max-age=31536000, immutable"
+_FOREVER = "public, max-age=31536000, immutable"
 # What every view needs before it can be painted is one file: each request more delays the first paint.
-_FRAME: Final = ("tokens.css", "base.css", "components.css")
+_FRAME = ("tokens.css", "base.css", "components.css")
 # Each file is compressed once.
 _gzipped = cache(gzipped)
 

@@ -2,7 +2,6 @@
 
 from functools import cache
 from http import HTTPStatus
-from typing import Final
 
 from fastapi import Request, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -14,17 +13,17 @@ from deep_research.text.messages.language import LANGUAGES
 from deep_research.text.messages.words import words_in
 from deep_research.text.shortening import shortened
 
-THEMES: Final = ("auto", "light", "dark")
-THEME_COOKIE: Final = "theme"
+THEMES = ("auto", "light", "dark")
+THEME_COOKIE = "theme"
 # Everything comes from this server; no script or style stands in the page itself.
-HEADERS: Final = {
+HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
         "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
 }
 # Where views are found in the navigation: path, key of the word, name of the icon.
-NAVIGATION: Final = (
+NAVIGATION = (
     ("/", "nav.new", "plus"),
     ("/runs", "nav.runs", "clock"),
     ("/documents", "nav.documents", "folder"),

@@ -52,19 +52,9 @@ let queue = Promise.resolve();
 function add(chosen) {
   for (const row of uploads.querySelectorAll("[data-added]")) row.remove();
   for (const file of chosen) {
-    const row = document.createElement("li");
-    const name = document.createElement("span");
-    name.className = "clip grow";
-    name.dir = "auto";
+    const row = document.getElementById("upload-row").content.firstElementChild.cloneNode(true);
+    const [name, state, bar] = row.children;
     name.textContent = file.name;
-    const state = document.createElement("span");
-    state.className = "small muted";
-    state.textContent = uploads.dataset.waiting;
-    const bar = document.createElement("progress");
-    bar.className = "meter";
-    bar.max = 1;
-    bar.value = 0;
-    row.append(name, state, bar);
     uploads.append(row);
     queue = queue.then(() => upload(file, { row, state, bar })).then(refresh);
   }

@@ -4,22 +4,25 @@ import { ask } from "./request.js";
 import { actOnRuns } from "./run_actions.js";
 
 const run = document.querySelector("[data-run]").dataset.run;
-const problem = document.getElementById("problem");
 
 actOnRuns((button) => location.assign(button.dataset.then));
 
-const update = document.querySelector("[data-update]");
-update.addEventListener("click", async () => {
-  update.disabled = true;
-  problem.hidden = true;
+/** Ask for another run and go to it, or say in a line of a place why it cannot be. */
+async function begin(button, [place, line], path, asked) {
+  button.disabled = true;
+  place.hidden = true;
   try {
-    location.assign(`/runs/${(await ask("POST", `/api/runs/${run}/update`)).id}`);
+    location.assign(`/runs/${(await ask("POST", `/api/runs/${run}/${path}`, asked)).id}`);
   } catch (error) {
-    problem.querySelector("div").textContent = error.message;
-    problem.hidden = false;
-    update.disabled = false;
+    line.textContent = error.message;
+    place.hidden = false;
+    button.disabled = false;
   }
-});
+}
+
+const problem = document.getElementById("problem");
+const update = document.querySelector("[data-update]");
+update.addEventListener("click", () => begin(update, [problem, problem.querySelector("div")], "update"));
 
 // Who has waited for a section to be added reads on there.
 const added = document.querySelector("[data-added]");
@@ -31,19 +34,11 @@ if (added && location.hash === "#added") {
 }
 
 const form = document.getElementById("follow-up");
-form.addEventListener("submit", async (event) => {
+form.addEventListener("submit", (event) => {
   event.preventDefault();
   const wrong = form.querySelector(".wrong");
-  event.submitter.disabled = true;
-  wrong.hidden = true;
-  try {
-    const asked = { question: form.elements.question.value, add: form.elements.add.value === "1" };
-    location.assign(`/runs/${(await ask("POST", `/api/runs/${run}/follow-up`, asked)).id}`);
-  } catch (error) {
-    wrong.textContent = error.message;
-    wrong.hidden = false;
-    event.submitter.disabled = false;
-  }
+  const asked = { question: form.elements.question.value, add: form.elements.add.value === "1" };
+  begin(event.submitter, [wrong, wrong], "follow-up", asked);
 });
 
 // Whoever goes to the question wants to type it.

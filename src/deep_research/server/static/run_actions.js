@@ -10,14 +10,9 @@ function showTags(box, tags) {
   box.dataset.tags = JSON.stringify(tags);
   for (const chip of box.querySelectorAll("a.chip")) chip.remove();
   const chips = tags.map((tag) => {
-    const chip = document.createElement("a");
-    chip.className = "chip";
-    chip.dir = "auto";
+    const chip = document.getElementById("tag-chip").content.firstElementChild.cloneNode(true);
     chip.href = box.dataset.to + encodeURIComponent(tag);
-    const text = document.createElement("span");
-    text.className = "clip";
-    text.textContent = tag;
-    chip.append(text);
+    chip.firstElementChild.textContent = tag;
     return chip;
   });
   box.prepend(...chips);

@@ -8,6 +8,7 @@ import re
 import secrets
 import unicodedata
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 
@@ -73,25 +74,20 @@ class _SecretOwner(NamedTuple):
     used_at: datetime | None = None
 
 
+@dataclass
 class Accounts:
     """Everything about who may use a server."""
 
-    def __init__(
-        self,
-        database: ServerDatabase,
-        action_log: ActionLog,
-        *,
-        passwords: Passwords | None = None,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self._database, self.action_log, self._now = database, action_log, now
-        self._passwords = passwords or Passwords()
-        self._version: int | None = None
-        self._known: dict[str, Any] = {}
+    database: ServerDatabase
+    action_log: ActionLog
+    passwords: Passwords = field(default_factory=Passwords)
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    _version: int | None = None
+    _known: dict[str, Any] = field(default_factory=dict)
 
     def close(self) -> None:
         """End the threads that hash passwords."""
-        self._passwords.close()
+        self.passwords.close()
 
     # Users
 
@@ -106,9 +102,9 @@ class Accounts:
         name = unicodedata.normalize("NFKC", name)
         if not _NAME.fullmatch(name):
             raise UsageError("A name has up to 64 letters, digits or any of . @ + - _")
-        hashed = await self._passwords.hash(password)
+        hashed = await self.passwords.hash(password)
         id_ = secrets.token_hex(8)
-        values = {"id": id_, "name": name, "password": hashed, "created_at": self._now().isoformat()}
+        values = {"id": id_, "name": name, "password": hashed, "created_at": self.now().isoformat()}
 
         def work(records: Records) -> Account:
             if not records.run("add_user", **values, is_admin=int(is_admin), **(limits or Limits()).model_dump()):
@@ -119,19 +115,19 @@ class Accounts:
             self.action_log.write(records, OPERATOR, "user-added", id_, name=name)
             return account_of(_required(records, name))
 
-        return await self._database.work(work)
+        return await self.database.work(work)
 
     async def all(self) -> list[Account]:
         """Return all users by name."""
-        return [account_of(row) for row in await self._database.all("list_users")]
+        return [account_of(row) for row in await self.database.all("list_users")]
 
     async def named(self, name: str) -> Account:
         """Return the user of a name."""
-        return account_of(await self._database.work(lambda records: _required(records, name)))
+        return account_of(await self.database.work(lambda records: _required(records, name)))
 
     async def get(self, user: str) -> Account | None:
         """Return the user of an id, if there is one."""
-        rows = await self._database.all("get_user", id=user)
+        rows = await self.database.all("get_user", id=user)
         return account_of(rows[0]) if rows else None
 
     async def remove(self, name: str) -> Account:
@@ -144,11 +140,11 @@ class Accounts:
             self.action_log.write(records, OPERATOR, "user-removed", account.id, name=account.name)
             return account
 
-        return await self._database.work(work)
+        return await self.database.work(work)
 
     async def set_password(self, name: str, password: str) -> None:
         """Give a user a new password: every sign-in ends, and nothing that was tried before counts."""
-        hashed = await self._passwords.hash(password)
+        hashed = await self.passwords.hash(password)
 
         def work(records: Records) -> None:
             user = _required(records, name)["id"]
@@ -157,7 +153,7 @@ class Accounts:
             forget_tries(records, name)
             self.action_log.write(records, OPERATOR, "user-changed", user, what="password")
 
-        await self._database.work(work)
+        await self.database.work(work)
 
     async def set_limits(self, name: str, limits: Limits) -> None:
         """Change what a user may use, from the next run on."""
@@ -167,7 +163,7 @@ class Accounts:
             records.run("set_limits", id=user, **limits.model_dump())
             self.action_log.write(records, OPERATOR, "user-changed", user, what="limits")
 
-        await self._database.work(work)
+        await self.database.work(work)
 
     # Tokens
 
@@ -180,7 +176,7 @@ class Accounts:
             raise UsageError(f"Scopes are some of {', '.join(SCOPES)}.")
         id_ = secrets.token_hex(6)
         token = f"{TOKEN_PREFIX}{id_}_{secrets.token_urlsafe(32)}"
-        now = self._now()
+        now = self.now()
         expires_at = (now + expires_in).isoformat() if expires_in else None
 
         def work(records: Records) -> None:
@@ -199,12 +195,12 @@ class Accounts:
             )
             self.action_log.write(records, OPERATOR, "token-made", id_, name=user["name"], scopes=" ".join(scopes))
 
-        await self._database.work(work)
+        await self.database.work(work)
         return token
 
     async def tokens(self) -> list[Token]:
         """Return what is known of all tokens."""
-        rows = await self._database.all("list_tokens")
+        rows = await self.database.all("list_tokens")
         return [value_of(Token, row, scopes=_scopes(row)) for row in rows]
 
     async def revoke_token(self, token: str) -> None:
@@ -215,7 +211,7 @@ class Accounts:
                 raise UsageError(f"There is no token {token}; deep-research users list shows them.")
             self.action_log.write(records, OPERATOR, "token-revoked", token)
 
-        await self._database.work(work)
+        await self.database.work(work)
 
     async def of_token(self, token: str) -> Identity | None:
         """Return whose token this is, if it is one and holds."""
@@ -234,9 +230,9 @@ class Accounts:
         known = await self._find(digest_of(token), find)
         if known is None:
             return None
-        now = self._now()
+        now = self.now()
         if known.used_at is None or not timedelta() <= now - known.used_at < _USED_EVERY:
-            await self._database.run("token_used", id=known.token, at=now.isoformat())
+            await self.database.run("token_used", id=known.token, at=now.isoformat())
         return known.identity
 
     # Sign-ins
@@ -248,16 +244,16 @@ class Accounts:
 
         def begin(records: Records) -> tuple[str, Row | None]:
             found = records.one("find_user", name=name)
-            return begin_try(records, name, address, self._now(), user=found["id"] if found else None), found
+            return begin_try(records, name, address, self.now(), user=found["id"] if found else None), found
 
-        attempt, user = await self._database.work(begin)
-        is_right = await self._passwords.is_right(user["password"] if user else None, password)
+        attempt, user = await self.database.work(begin)
+        is_right = await self.passwords.is_right(user["password"] if user else None, password)
         if user is None or not is_right:
             # A name that nobody has is not written down: it may be a password, typed into the wrong field.
             await self.action_log.record(who, "sign-in-failed", user["id"] if user else "")
             raise SignInFailed
         secret = secrets.token_urlsafe(32)
-        now = self._now()
+        now = self.now()
 
         def end(records: Records) -> None:
             found = records.one("get_user", id=user["id"])
@@ -275,7 +271,7 @@ class Accounts:
             )
             self.action_log.write(records, who.replace(user=user["id"]), "sign-in")
 
-        await self._database.work(end)
+        await self.database.work(end)
         return secret
 
     async def of_sign_in(self, secret: str) -> Identity | None:
@@ -300,21 +296,21 @@ class Accounts:
                 records.run("remove_sign_ins_of", user=who.user)
             self.action_log.write(records, who, "sign-out", everywhere=int(everywhere))
 
-        await self._database.work(work)
+        await self.database.work(work)
 
     async def _find(self, key: str, find: Callable[[Records], _SecretOwner | None]) -> _SecretOwner | None:
         known = await self._rechecked(key, find)
-        if known is None or (known.expires_at is not None and known.expires_at <= self._now()):
+        if known is None or (known.expires_at is not None and known.expires_at <= self.now()):
             return None
         return known
 
     async def _rechecked(self, key: str, find: Callable[[Records], T]) -> T:
         """Return what is found; it is looked up once as long as nothing is changed, unless it is None."""
-        version = self._database.version()
+        version = self.database.version()
         if version != self._version:
             self._version = version
             self._known.clear()
-        found: T = self._known[key] if key in self._known else await self._database.work(find)
+        found: T = self._known[key] if key in self._known else await self.database.work(find)
         # What was changed meanwhile may not be kept: it would be believed until the next change.
         if found is not None and version == self._version:
             self._known[key] = found

@@ -1,6 +1,7 @@
 """Who did what and when: sign-ins, accounts, tokens, runs, documents, exports, schedules. No secret, no question."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -45,22 +46,22 @@ class ActionEntry(Value):
     detail: JsonObject
 
 
+@dataclass
 class ActionLog:
     """Writes down what happened, and shows it."""
 
-    def __init__(self, database: ServerDatabase, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self._database = database
-        self._now = now
+    database: ServerDatabase
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     async def record(self, who: Identity, action: Action, subject: str = "", **detail: str | int) -> None:
         """Write down what somebody did."""
-        await self._database.work(lambda records: self.write(records, who, action, subject, **detail))
+        await self.database.work(lambda records: self.write(records, who, action, subject, **detail))
 
     def write(self, records: Records, who: Identity, action: Action, subject: str = "", **detail: str | int) -> None:
         """Write it down as part of the change itself."""
         records.run(
             "add_audit",
-            at=self._now().isoformat(),
+            at=self.now().isoformat(),
             user=who.user,
             address=who.address,
             action=action,
@@ -71,5 +72,5 @@ class ActionLog:
 
     async def entries(self, *, limit: int = 100) -> list[ActionEntry]:
         """Return the newest entries first."""
-        rows = await self._database.all("list_audit", limit=limit)
+        rows = await self.database.all("list_audit", limit=limit)
         return [value_of(ActionEntry, row, detail=json_of(row["detail"])) for row in rows]

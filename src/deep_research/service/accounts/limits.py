@@ -9,8 +9,9 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import AwareDatetime
 
@@ -34,7 +35,7 @@ _ABANDONED = timedelta(minutes=10)
 # A run that is tried again has its old status for a moment; so long after, nobody has it tried again.
 _NOT_BEGUN = timedelta(minutes=1)
 # So little of a limit, or less, is worth a word before the next run.
-_LITTLE: Final = 0.2
+_LITTLE = 0.2
 # Sums of prices carry rounding errors far below any price.
 _ROUNDING = 1e-9
 
@@ -86,18 +87,14 @@ class Used(Value):
             raise LimitReached(limit=limit, most=most, left=left or 0.0, renews_at=self._renews_at(limit))
 
 
+@dataclass
 class UsageLimits:
     """Keeps every account within its limits."""
 
-    def __init__(
-        self,
-        database: ServerDatabase,
-        store: Store,
-        *,
-        at_once: int,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self._database, self._store, self._at_once, self._now = database, store, at_once, now
+    database: ServerDatabase
+    store: Store
+    at_once: int
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     async def used_by(self, who: Identity) -> Used | None:
         """Return what the account of a request has used; None where there are no accounts, and so no limits."""
@@ -106,7 +103,7 @@ class UsageLimits:
     async def used(self, user: str) -> Used:
         """Return what an account has used."""
         await self._close_finished(user)
-        return await self._database.work(lambda records: self._used(records, user))
+        return await self.database.work(lambda records: self._used(records, user))
 
     @asynccontextmanager
     async def admitted(self, request: ResearchRequest, who: Identity, *, run: str) -> AsyncIterator[ResearchRequest]:
@@ -127,16 +124,16 @@ class UsageLimits:
             records.run("add_usage", id=id_, user=who.user, run=run, seen_at=_NEW, **reserved)
             return lowered
 
-        lowered = await self._database.work(reserve)
+        lowered = await self.database.work(reserve)
         try:
             yield lowered
         except asyncio.CancelledError:
             # A thread may still write the run down; the reservation stays until that is known.
             raise
         except BaseException:  # The run was not written down, for whatever reason; it is raised again.
-            await self._database.run("remove_usage", id=id_)
+            await self.database.run("remove_usage", id=id_)
             raise
-        await self._database.run("confirm_usage", id=id_)
+        await self.database.run("confirm_usage", id=id_)
 
     async def admit_again(self, row: RunRow, who: Identity) -> None:
         """Reserve what a run that was over may still spend; one that never ended has its reservation."""
@@ -158,21 +155,21 @@ class UsageLimits:
             own = {"id": secrets.token_hex(8), "user": who.user, "run": row.id, "seen_at": row.updated_at.isoformat()}
             records.run("add_usage", **own, **self._reserved(row.request, spent, used.limits))
 
-        await self._database.work(reserve)
+        await self.database.work(reserve)
 
     async def spent(self, run: str) -> Spend:
         """Return what a run has spent; asked before it is deleted."""
-        return spent_so_far(await self._store.list_calls(run))
+        return spent_so_far(await self.store.list_calls(run))
 
     async def close(self, run: str, spent: Spend) -> None:
         """Have what a run spent take its reservation's place."""
-        for row in await self._database.all("open_usage_of", run=run):
+        for row in await self.database.all("open_usage_of", run=run):
             await self._close(row, spent)
 
     async def _close(self, row: Mapping[str, Any], spent: Spend) -> None:
         usd, queries = max(0.0, spent.usd - row["usd_before"]), max(0, spent.queries - row["queries_before"])
         # By its own id: the run may have been tried again meanwhile, with a reservation that stays open.
-        await self._database.run("settle_usage", id=row["id"], usd=usd, queries=queries)
+        await self.database.run("settle_usage", id=row["id"], usd=usd, queries=queries)
 
     def _lowered(self, request: ResearchRequest, used: Used) -> ResearchRequest:
         """Return a request whose budget is no more than what is left."""
@@ -182,7 +179,7 @@ class UsageLimits:
         money = used.left("usd_a_month")
         if money is not None:
             # Who names no budget gets an equal share, so that the other runs that may begin have theirs.
-            shares = max(1, (used.limits.runs_at_once or self._at_once) - used.runs_at_once)
+            shares = max(1, (used.limits.runs_at_once or self.at_once) - used.runs_at_once)
             asked = request.budget.usd
             changes["usd"] = money / shares if asked is None else min(asked, money)
         queries = used.left("queries_a_day")
@@ -195,7 +192,7 @@ class UsageLimits:
         usd = (request.budget.usd or 0.0) - spent.usd if limits.usd_a_month is not None else 0.0
         queries = effort_of(request).queries - spent.queries if limits.queries_a_day is not None else 0
         return {
-            "at": self._now().isoformat(),
+            "at": self.now().isoformat(),
             "usd_before": spent.usd,
             "queries_before": spent.queries,
             "usd": max(0.0, usd),
@@ -206,7 +203,7 @@ class UsageLimits:
         user_row = records.one("get_user", id=user)
         if user_row is None:
             raise NotFound("There is no such account.")
-        day = self._now().replace(hour=0, minute=0, second=0, microsecond=0)
+        day = self.now().replace(hour=0, minute=0, second=0, microsecond=0)
         month = day.replace(day=1)
         row = records.one("sum_usage", user=user, day=day.isoformat(), month=month.isoformat())
         assert row is not None
@@ -220,22 +217,22 @@ class UsageLimits:
 
     async def _close_finished(self, user: str) -> None:
         """Close what runs that are over had reserved."""
-        now = self._now()
-        for row in await self._database.all("open_usage", user=user):
+        now = self.now()
+        for row in await self.database.all("open_usage", user=user):
             age = now - datetime.fromisoformat(row["at"])
             is_new = row["seen_at"] == _NEW or not row["run"]
             try:
-                run = await self._store.get_run(row["run"])
+                run = await self.store.get_run(row["run"])
             except UnknownRun:
                 if not is_new:
                     # Somebody deleted it at the command line; what it had reserved counts as spent.
-                    await self._database.run("close_usage", id=row["id"])
+                    await self.database.run("close_usage", id=row["id"])
                 elif age > _ABANDONED:
-                    await self._database.run("remove_usage", id=row["id"])
+                    await self.database.run("remove_usage", id=row["id"])
                 continue
             has_changed = run.updated_at.isoformat() != row["seen_at"]
             if run.status in ENDED and (has_changed or age > _NOT_BEGUN):
                 await self._close(row, await self.spent(run.id))
             elif is_new and age > _ABANDONED:
                 # Its server was killed before it could say so.
-                await self._database.run("confirm_usage", id=row["id"])
+                await self.database.run("confirm_usage", id=row["id"])

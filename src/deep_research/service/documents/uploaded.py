@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from deep_research.documents.corpus.address import address_of
@@ -13,24 +14,24 @@ from deep_research.storage.private_files import make_folder
 from deep_research.wiring.documents import index_location
 
 
+@dataclass
 class FilesOfHome:
     """A folder for each collection."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    root: Path
 
     def folder(self, collection: str) -> Path:
         """Return the name under which a run searches a collection."""
-        return self._root / collection
+        return self.root / collection
 
     def collection_of(self, docs: str) -> str:
         """Return the collection that a run names, "" where it names something else."""
         folder = Path(docs)
-        return folder.name if docs and folder.parent == self._root else ""
+        return folder.name if docs and folder.parent == self.root else ""
 
     def collections(self) -> set[str]:
         """Return the collections that there are files of."""
-        return {path.name for path in self._root.glob("[!.]*")}
+        return {path.name for path in self.root.glob("[!.]*")}
 
     def keep(self, collection: str, name: str, file: Path) -> None:
         """Take a file."""
@@ -46,11 +47,11 @@ class FilesOfHome:
         shutil.rmtree(self.folder(collection))
 
 
+@dataclass
 class FilesOfDatabase:
     """Rows of a table."""
 
-    def __init__(self, open_database: Callable[[], Database]) -> None:
-        self._open = open_database
+    open_database: Callable[[], Database]
 
     def folder(self, collection: str) -> Path:
         return Path(f"{COLLECTION}{collection}")
@@ -59,7 +60,7 @@ class FilesOfDatabase:
         return docs.removeprefix(COLLECTION) if docs.startswith(COLLECTION) else ""
 
     def collections(self) -> set[str]:
-        return {path.removeprefix(COLLECTION) for path in stored_paths(COLLECTION, self._open)}
+        return {path.removeprefix(COLLECTION) for path in stored_paths(COLLECTION, self.open_database)}
 
     def keep(self, collection: str, name: str, file: Path) -> None:
         self._files(collection).put(address_of(name), file.read_bytes())
@@ -71,7 +72,7 @@ class FilesOfDatabase:
         self._files(collection).drop()
 
     def _files(self, collection: str) -> StoredFiles:
-        return StoredFiles(self.folder(collection), self._open)
+        return StoredFiles(self.folder(collection), self.open_database)
 
 
 UploadedFiles = FilesOfHome | FilesOfDatabase

@@ -12,6 +12,7 @@ import shutil
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, ParamSpec, TypeVar
 from uuid import uuid4
@@ -70,25 +71,26 @@ class IncomingFile:
             self._file.close()
 
 
+@dataclass
 class Upload:
     """One upload: `begin` a file, `write` to it, and so on; `files` are those that came whole."""
 
-    def __init__(self, folder: Path, limits: UploadLimits) -> None:
-        self._folder, self._limits = folder, limits
-        self.files: list[IncomingFile] = []
-        self._current: IncomingFile | None = None
+    folder: Path
+    limits: UploadLimits
+    files: list[IncomingFile] = field(default_factory=list)
+    _current: IncomingFile | None = None
 
     async def begin(self, name: str) -> None:
         """Begin with the next file."""
-        if len(self.files) >= self._limits.files:
-            raise TooLarge().with_message("fault.upload_too_many", count=self._limits.files)
-        self._current = await _on_disk(IncomingFile, name, self._folder / str(len(self.files)))
+        if len(self.files) >= self.limits.files:
+            raise TooLarge().with_message("fault.upload_too_many", count=self.limits.files)
+        self._current = await _on_disk(IncomingFile, name, self.folder / str(len(self.files)))
         self.files.append(self._current)
 
     async def write(self, data: bytes) -> None:
         """Add to the file that was begun last."""
         if self._current is not None and not self._current.is_too_large:
-            await _on_disk(self._current.write, data, self._limits.file_bytes)
+            await _on_disk(self._current.write, data, self.limits.file_bytes)
 
     async def end(self) -> None:
         """End the file that was begun last."""
@@ -100,7 +102,7 @@ class Upload:
         """Remove everything that was not taken."""
         with suppress(CannotWrite):
             await self.end()
-        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 
 
 class IncomingFolder:

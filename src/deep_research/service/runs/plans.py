@@ -58,11 +58,16 @@ class PlanView(Value):
     problem: str = ""
 
 
+def wrong_state(row: RunRow, key: str) -> WrongState:
+    """Return the error for what cannot be done with a run as it stands."""
+    return WrongState().with_message(key, run=row.id[:8], status=row.status)
+
+
 def plan_view(row: RunRow, events: Sequence[RunEvent]) -> PlanView:
     """Return the plan of a run that has one."""
     plan = plan_of(row, events)
     if plan is None:
-        raise WrongState().with_message("fault.no_plan", run=row.id[:8], status=row.status)
+        raise wrong_state(row, "fault.no_plan")
     pending = row.pending or {}
     estimate = pending.get("estimate")
     return PlanView(
@@ -84,5 +89,5 @@ def require_approval(row: RunRow) -> Plan:
     """Return the plan that waits for approval; raise `WrongState` where none does."""
     pending = row.pending or {}
     if row.status != "waiting" or pending.get("kind") != "plan-approval":
-        raise WrongState().with_message("fault.not_approving", run=row.id[:8], status=row.status)
+        raise wrong_state(row, "fault.not_approving")
     return Plan.from_json(pending["plan"])

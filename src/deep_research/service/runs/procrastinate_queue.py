@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import psycopg
 import psycopg_pool
@@ -32,19 +32,19 @@ from deep_research.storage.store.lease import current_owner, holds_lease
 from deep_research.storage.store.store import Store
 
 _log = logging.getLogger(__name__)
-_TASK: Final = "run"
+_TASK = "run"
 _CHANNELS: dict[str, Notice] = {
     "procrastinate_any_queue_v1": "queue",
     "deep_research_events": "events",
     "deep_research_stop": "stop",
 }
-_LIVE_CHANNEL: Final = "deep_research_live"
+_LIVE_CHANNEL = "deep_research_live"
 # Pieces of answers are gathered for so long; so much of one fits into a notification, which has 8,000 bytes.
-_GATHER_S: Final = 0.2
-_MAX_CHARS: Final = 600
+_GATHER_S = 0.2
+_MAX_CHARS = 600
 # A job that was taken this long ago and is still there: whoever took it was killed at that moment.
-_LOST_S: Final = 60
-_RECONNECT_S: Final = 1.0
+_LOST_S = 60
+_RECONNECT_S = 1.0
 _MIGRATION = re.compile(r"(\d\d)\.(\d\d)\.(\d\d)_(\d\d)_")
 _NEWEST_NUMBER = "SELECT number FROM schema_numbers WHERE part = 'procrastinate'"
 # Users who have a run waiting that may begin, who waits longest first.

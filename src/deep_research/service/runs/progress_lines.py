@@ -1,5 +1,6 @@
 """What a run's events say to a person, a line each: the same on a terminal, in an answer and in a notification."""
 
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from deep_research.events import RunEvent
@@ -14,17 +15,17 @@ _STOPS = ("sufficient", "budget", "iterations", "exhausted")
 RESEARCH_STEPS = frozenset({"harvest", "fetch", "extract", "compress", "reflect"})
 
 
+@dataclass
 class EventLines:
     """What a run's events say to a person: the plan as it is written, thin sections, what failed; each thing once.
 
     With `is_verbose`, also each query and each source that was read.
     """
 
-    def __init__(self, words: Words, *, is_verbose: bool = False) -> None:
-        self._words = words
-        self._is_verbose = is_verbose
-        self._shown: set[str] = set()
-        self._low_coverage: dict[str, float] = {}
+    words: Words
+    is_verbose: bool = False
+    _shown: set[str] = field(default_factory=set)
+    _low_coverage: dict[str, float] = field(default_factory=dict)
 
     def of(self, event: RunEvent) -> str:
         """Return the event's line, or "" where it has none or said the same before."""
@@ -47,28 +48,28 @@ class EventLines:
         if event.kind == "progress" and data["step"] == "analyze" and self._low_coverage:
             # Only now is it certain that nothing more is searched for them.
             sections = [
-                self._words("shell.thin_section", title=title, share=round(100 * covered))
+                self.words("shell.thin_section", title=title, share=round(100 * covered))
                 for title, covered in self._low_coverage.items()
             ]
             return self._listed("shell.thin_sections", sections)
         if event.kind == "progress" and data["step"] == "supervise":
             shares = (data.get("data") or {}).get("dealt", {})
-            sections = [self._words("shell.dealt_section", title=title, count=shares[title]) for title in shares]
+            sections = [self.words("shell.dealt_section", title=title, count=shares[title]) for title in shares]
             return self._listed("shell.dealt", sections) if sections else ""
-        if self._is_verbose and event.kind == "serp-query":
-            queries = self._words("report.value_separator").join(query["query"] for query in data["queries"])
-            return f"? {data['section']}{self._words('report.colon')}{queries}"
-        if self._is_verbose and event.kind == "source":
+        if self.is_verbose and event.kind == "serp-query":
+            queries = self.words("report.value_separator").join(query["query"] for query in data["queries"])
+            return f"? {data['section']}{self.words('report.colon')}{queries}"
+        if self.is_verbose and event.kind == "source":
             return f"+ {data['title']} - {data['address']}"
         if event.kind == "budget":
-            return self._words("shell.budget", kind=data["kind"], left_out=data["left_out"])
+            return self.words("shell.budget", kind=data["kind"], left_out=data["left_out"])
         if event.kind == "error" and "retry_count" in data:
             # What failed is said at the end, if trying again does not help.
-            return self._words("shell.trying_again", retry=data["retry_count"])
+            return self.words("shell.trying_again", retry=data["retry_count"])
         return f"! {data['message']}" if event.kind == "error" else ""
 
     def _listed(self, key: str, sections: list[str]) -> str:
-        return self._words(key, sections=self._words("report.list_separator").join(sections))
+        return self.words(key, sections=self.words("report.list_separator").join(sections))
 
 
 class Line(NamedTuple):

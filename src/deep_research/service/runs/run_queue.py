@@ -80,15 +80,16 @@ class UserRotation:
         self._last_chosen[user] = next(self._numbers)
 
 
+@dataclass
 class StoreQueue:
     """The runs of the store that should go on are the queue; all processes of one machine share it."""
 
-    def __init__(self, store: Store, *, lease_s: float, poll_s: float = 1.0) -> None:
-        self._store, self._lease_s = store, lease_s
-        self.poll_s = poll_s
-        self._rotation = UserRotation()
-        self._not_before: dict[str, float] = {}
-        self._on_notice: OnNotice = lambda _notice, _run: None
+    store: Store
+    lease_s: float
+    poll_s: float = 1.0
+    _rotation: UserRotation = field(default_factory=UserRotation)
+    _not_before: dict[str, float] = field(default_factory=dict)
+    _on_notice: OnNotice = lambda _notice, _run: None
 
     async def put(self, run: str, user: str, *, is_begun: bool = False, delay_s: float = 0.0) -> None:  # noqa: ARG002 - the store knows the user, and that it was begun
         if delay_s:
@@ -103,15 +104,15 @@ class StoreQueue:
     async def take(self, at_work: Counter[str], under_way: Collection[str]) -> str | None:
         now, asking = time.monotonic(), current_owner()
         oldest: dict[str, UnfinishedRun] = {}
-        for run in await self._store.list_unfinished():
+        for run in await self.store.list_unfinished():
             may_go_on = run.id not in under_way and self._not_before.get(run.id, now) <= now
             first = oldest.get(run.user)
             is_sooner = first is None or (first.status == "created" and run.status != "created")
-            if may_go_on and is_sooner and not holds_lease(run.owner, asking, lease_s=self._lease_s):
+            if may_go_on and is_sooner and not holds_lease(run.owner, asking, lease_s=self.lease_s):
                 oldest[run.user] = run
         if not oldest:
             return None
-        user = self._rotation.choose(oldest, Counter(await self._store.count_running()) | at_work)
+        user = self._rotation.choose(oldest, Counter(await self.store.count_running()) | at_work)
         self._rotation.note(user)
         self._not_before.pop(oldest[user].id, None)
         return oldest[user].id

@@ -6,10 +6,9 @@ Loads nothing that drives a run.
 import shutil
 from contextlib import suppress
 from pathlib import Path
-from typing import get_args
 
 from deep_research.errors import StoreCorrupt, UsageError
-from deep_research.events import RunStatus
+from deep_research.events import RUN_STATUSES, RunStatus
 from deep_research.export.contents import Contents
 from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import cancel_run as cancel
@@ -29,8 +28,8 @@ async def list_runs(
     *, limit: int = 20, status: RunStatus | None = None, settings: Settings | None = None
 ) -> list[RunRow]:
     """Return the newest runs first; with a status, only those that have it."""
-    if status is not None and status not in get_args(RunStatus):
-        raise UsageError(f"There is no status {status!r}; choose from {', '.join(get_args(RunStatus))}.")
+    if status is not None and status not in RUN_STATUSES:
+        raise UsageError(f"There is no status {status!r}; choose from {', '.join(RUN_STATUSES)}.")
     async with opened_store(settings) as (store, _):
         return await store.list_runs(limit=limit, status=status)
 
@@ -61,9 +60,9 @@ async def recheck_run(run: str, *, settings: Settings | None = None) -> Recheck:
         return recheck.replace(problems=(*changed, *recheck.problems))
 
 
-async def recheck_file(report: Path, *, settings: Settings | None = None) -> Recheck:
+async def recheck_file(report: Path) -> Recheck:
     """Check a report file by the files beside it, and by the texts of its sources where the store has them."""
-    settings = settings or load_settings()
+    settings = load_settings()
     if not report.with_name("paragraphs.jsonl").is_file():
         raise UsageError(
             f"There are no files beside {report.name} that say what it rests on: name the report.md in its run's "

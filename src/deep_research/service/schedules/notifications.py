@@ -14,6 +14,7 @@ import smtplib
 import ssl
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -93,17 +94,14 @@ def add_notifications(records: Records, schedule: Mapping[str, Any], run: str, n
             records.run("add_notification", **row, body=body, created_at=now)
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
+@dataclass
 class Notifier:
     """Delivers what is due, whenever it is asked to."""
 
-    def __init__(self, settings: Settings, database: ServerDatabase, *, now: Callable[[], datetime] = _now) -> None:
-        self._settings, self._database = settings, database
-        self._now = now
-        self._client: GuardedClient | None = None
+    settings: Settings
+    database: ServerDatabase
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    _client: GuardedClient | None = None
 
     async def close(self) -> None:
         """Close connections."""
@@ -112,11 +110,11 @@ class Notifier:
 
     async def deliver(self) -> None:
         """Send everything that is due, one after the other."""
-        now = self._now()
+        now = self.now()
         times = {"now": now.isoformat(), "far": (now + timedelta(seconds=2 * WAITS_S[-1])).isoformat()}
-        for row in await self._database.all("due_notifications", **times):
+        for row in await self.database.all("due_notifications", **times):
             until = (now + timedelta(seconds=_LEASE_S)).isoformat()
-            if await self._database.run("claim_notification", id=row["id"], seen=row["next_at"], until=until):
+            if await self.database.run("claim_notification", id=row["id"], seen=row["next_at"], until=until):
                 await self._try(row)
 
     async def _try(self, row: Mapping[str, Any]) -> None:
@@ -129,28 +127,28 @@ class Notifier:
             _log.warning("notification %s: %s", row["id"], exc)
             tries = row["tries"]
             is_over = isinstance(exc, AddressRefused) or tries >= len(WAITS_S)
-            next_at = None if is_over else (self._now() + timedelta(seconds=WAITS_S[tries])).isoformat()
-            await self._database.run("note_failed", id=row["id"], error=str(exc), next_at=next_at)
+            next_at = None if is_over else (self.now() + timedelta(seconds=WAITS_S[tries])).isoformat()
+            await self.database.run("note_failed", id=row["id"], error=str(exc), next_at=next_at)
             return
-        now = self._now().isoformat()
-        await self._database.run("note_sent", id=row["id"], now=now)
+        now = self.now().isoformat()
+        await self.database.run("note_sent", id=row["id"], now=now)
 
     async def _post(self, row: Mapping[str, Any]) -> None:
         if self._client is None:
-            guard = Guard(allowed=self._settings.webhook_hosts)
-            self._client = GuardedClient(guard, limits=_LIMITS, contact=self._settings.contact)
+            guard = Guard(allowed=self.settings.webhook_hosts)
+            self._client = GuardedClient(guard, limits=_LIMITS, contact=self.settings.contact)
         news: Any = json_of(row["body"])
         body = json.dumps({"id": row["id"], "at": row["created_at"], **news}, ensure_ascii=False).encode()
-        stamp = str(int(self._now().timestamp()))
+        stamp = str(int(self.now().timestamp()))
         headers = {"content-type": "application/json", "webhook-id": row["id"], "webhook-timestamp": stamp}
-        if secret := self._settings.webhook_secret:
+        if secret := self.settings.webhook_secret:
             headers["webhook-signature"] = signature(secret.get_secret_value(), row["id"], stamp, body)
         response = await self._client.post(row["target"], body=body, headers=headers)
         if not 200 <= response.status < 300:
             raise SourceError(f"The webhook answered with status {response.status}.")
 
     def _mail(self, row: Mapping[str, Any]) -> None:
-        settings = self._settings
+        settings = self.settings
         if not settings.smtp_host or not settings.smtp_from:
             raise SourceError("No mail can be sent: smtp_host and smtp_from are not set.")
         message = mail_of(row, sender=settings.smtp_from)
@@ -165,15 +163,15 @@ class Notifier:
             raise _mail_failure(exc) from exc
 
     def _connection(self) -> smtplib.SMTP:
-        host, port = self._settings.smtp_host, self._settings.smtp_port
-        if self._settings.smtp_tls == "tls":
+        host, port = self.settings.smtp_host, self.settings.smtp_port
+        if self.settings.smtp_tls == "tls":
             return smtplib.SMTP_SSL(host, port, timeout=_TIMEOUT_S, context=self._trusted())
         return smtplib.SMTP(host, port, timeout=_TIMEOUT_S)
 
     def _trusted(self) -> ssl.SSLContext:
         context = new_context()
-        if self._settings.smtp_ca is not None:
-            context.load_verify_locations(cafile=self._settings.smtp_ca)
+        if self.settings.smtp_ca is not None:
+            context.load_verify_locations(cafile=self.settings.smtp_ca)
         return context
 
 

@@ -6,6 +6,7 @@ first. Times that nobody was there for are made up for once, not each.
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -33,31 +34,26 @@ _log = logging.getLogger(__name__)
 SKIPPED = "skipped: the run before was still under way"
 
 
+@dataclass
 class Scheduler:
     """Looks at all schedules, whenever it is asked to."""
 
-    def __init__(
-        self,
-        database: ServerDatabase,
-        service: "ResearchService",
-        *,
-        address: str,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self._database, self._service = database, service
-        self._address, self._now = address, now
+    database: ServerDatabase
+    service: "ResearchService"
+    address: str
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     async def check(self) -> None:
         """Record how runs have ended, then start what is due."""
-        for row in await self._database.all("unsettled_schedules"):
+        for row in await self.database.all("unsettled_schedules"):
             await self._note_ending(row)
-        for row in await self._database.all("active_schedules", local=LOCAL_USER):
+        for row in await self.database.all("active_schedules", local=LOCAL_USER):
             if await self._is_taken(row):
                 await self._start(row)
 
     async def _is_taken(self, row: Mapping[str, Any]) -> bool:
         """Return whether a schedule is due and this server is the one to carry it out."""
-        now, due, every = self._now(), datetime.fromisoformat(row["next_at"]), timedelta(seconds=row["every_s"])
+        now, due, every = self.now(), datetime.fromisoformat(row["next_at"]), timedelta(seconds=row["every_s"])
         is_due = due <= now
         if not is_due and due - now <= every:
             return False
@@ -65,38 +61,38 @@ class Scheduler:
         # turned back.
         next_at = due + every * ((now - due) // every + 1) if is_due else now + every
         seen, next_time = row["next_at"], next_at.isoformat()
-        taken = await self._database.run("claim_schedule", id=row["id"], seen=seen, next_at=next_time)
+        taken = await self.database.run("claim_schedule", id=row["id"], seen=seen, next_at=next_time)
         return is_due and bool(taken)
 
     async def _start(self, row: Mapping[str, Any]) -> None:
         if not row["is_settled"]:
-            await self._database.run("note_schedule", id=row["id"], note=SKIPPED)
+            await self.database.run("note_schedule", id=row["id"], note=SKIPPED)
             return
         try:
             run = await self._begun(row)
         except DeepResearchError as exc:
             _log.warning("schedule %s: %s", row["id"], exc)
             error = public_message(str(exc))
-            news = notification_of(row, kind="run-failed", address=self._address, error=error)
-            await self._database.work(lambda records: add_notifications(records, row, "", news))
-            await self._database.run("note_schedule", id=row["id"], note=f"failed: {error}")
+            news = notification_of(row, kind="run-failed", address=self.address, error=error)
+            await self.database.work(lambda records: add_notifications(records, row, "", news))
+            await self.database.run("note_schedule", id=row["id"], note=f"failed: {error}")
             return
-        await self._database.run("start_schedule", id=row["id"], run=run.id)
+        await self.database.run("start_schedule", id=row["id"], run=run.id)
 
     async def _begun(self, row: Mapping[str, Any]) -> RunRow:
         who = Identity(user=row["user"])
         if row["mode"] == "update" and row["done_run"]:
             try:
-                return await self._service.update(row["done_run"], who)
+                return await self.service.update(row["done_run"], who)
             except NotFound:
                 _log.info("schedule %s: its last run was deleted; it asks anew", row["id"])
-        return await self._service.create(NewRun.model_validate(json_of(row["request"])), who)
+        return await self.service.create(NewRun.model_validate(json_of(row["request"])), who)
 
     async def _note_ending(self, row: Mapping[str, Any]) -> None:
         """Look at how the last run of a schedule ended, if it has, and note who is to be notified of what."""
         done, note, news = row["done_run"], "the run was cancelled", None
         try:
-            run = await self._service.store.get_run(row["last_run"])
+            run = await self.service.store.get_run(row["last_run"])
         except NotFound:
             note = "the run was deleted"
         else:
@@ -107,14 +103,14 @@ class Scheduler:
             elif run.status == "failed":
                 error = public_message(run.failure)
                 note = f"failed: {error}"
-                news = notification_of(row, kind="run-failed", address=self._address, run=run, error=error)
+                news = notification_of(row, kind="run-failed", address=self.address, run=run, error=error)
 
         def put(records: Records) -> None:
             is_first = records.run("settle_schedule", id=row["id"], run=row["last_run"], done_run=done, note=note)
             if is_first and news is not None:
                 add_notifications(records, row, row["last_run"], news)
 
-        await self._database.work(put)
+        await self.database.work(put)
 
     async def _news(self, row: Mapping[str, Any], run: RunRow) -> dict[str, Any] | None:
         """Return the notification about a finished run; None where nobody wants to know."""
@@ -124,17 +120,17 @@ class Scheduler:
             kind = "claims-changed" if any(changes.of(each) for each in REPORTED_KINDS) else "no-change"
         if kind != "claims-changed" and row["notify"] != "always":
             return None
-        return notification_of(row, kind=kind, address=self._address, run=run, changes=changes)
+        return notification_of(row, kind=kind, address=self.address, run=run, changes=changes)
 
     async def _changes(self, row: Mapping[str, Any], run: RunRow) -> Changes | None:
         who = Identity(user=row["user"])
         if run.request.update is not None:
-            return await self._service.changes(run.id, who)
+            return await self.service.changes(run.id, who)
         if not row["done_run"]:
             return None
         try:
-            before = await self._service.contents(row["done_run"], who)
+            before = await self.service.contents(row["done_run"], who)
         except NotFound:
             return None
-        after = await self._service.contents(run.id, who)
+        after = await self.service.contents(run.id, who)
         return await in_thread(compare_reports, before.edition, after.edition)

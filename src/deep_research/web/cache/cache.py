@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from deep_research.errors import CannotWrite, DeepResearchError, StoreCorrupt, StoreLocked
 from deep_research.storage.database.port import Database, Session
@@ -23,16 +23,16 @@ from deep_research.storage.database.sqlite import Fault, SqliteFile, files_of
 T = TypeVar("T")
 
 # A database that could not be used is left alone for a while, so that not every value waits for it.
-_REST_S: Final = 5.0
+_REST_S = 5.0
 # A use is noted no more often than that: most look-ups then write nothing.
-_TOUCH_EVERY_S: Final = 60.0
+_TOUCH_EVERY_S = 60.0
 # What a row costs beside its value, about; and how full the cache is after the least used were removed.
-_ROW_BYTES: Final = 200
-_FULL_ENOUGH: Final = 0.9
+_ROW_BYTES = 200
+_FULL_ENOUGH = 0.9
 # Summing up takes some milliseconds: a run does it with its first value, and each time it has added this share.
-_CLEANUP_SHARE: Final = 0.01
+_CLEANUP_SHARE = 0.01
 # In SQLite's own words, but for this.
-_WORDS: Final[Mapping[Fault, str]] = {"damaged": "The cache {path} is damaged."}
+_WORDS: Mapping[Fault, str] = {"damaged": "The cache {path} is damaged."}
 _log = logging.getLogger(__name__)
 
 

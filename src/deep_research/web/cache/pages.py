@@ -72,7 +72,8 @@ class CachedFetcher:
                     key, _CachedPage(checked_at=self.now(), failure=(type(failure).__name__, str(failure)))
                 )
             raise
-        if "no-store" not in _cache_control(page):
+        directives = page.headers.get("cache-control", "").lower().split(",")
+        if "no-store" not in map(str.strip, directives):
             await self._keep(key, _CachedPage(checked_at=self.now(), page=page))
         return page
 
@@ -87,10 +88,6 @@ class CachedFetcher:
     async def _keep(self, key: str, cached: _CachedPage) -> None:
         ttl_s = self.fresh_s if cached.page is None else max(self.fresh_s, _WEEK_S)
         await self.cache.put(_KIND, key, _packed(cached), ttl_s)
-
-
-def _cache_control(page: Fetched) -> set[str]:
-    return {part.strip().lower() for part in page.headers.get("cache-control", "").split(",")}
 
 
 def _packed(cached: _CachedPage) -> bytes:

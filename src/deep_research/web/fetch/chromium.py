@@ -13,6 +13,7 @@ import signal
 import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
@@ -72,22 +73,22 @@ def find_chromium() -> str | None:
     return next((path for name in _NAMES if (path := shutil.which(name))), None)
 
 
+@dataclass
 class ChromiumRenderer:
     """Runs a page's scripts in a browser that sees the web only through our client; one page at a time."""
 
-    def __init__(self, client: GuardedClient, executable: str, *, timeout_s: float = 30.0) -> None:
-        self._client = client
-        self._executable = executable
-        self._timeout_s = timeout_s
-        self._slot = asyncio.Semaphore(1)
+    client: GuardedClient
+    executable: str
+    timeout_s: float = 30.0
+    _slot: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
     async def render(self, address: str) -> bytes:
         """Return the page's HTML once its scripts have come to rest, or what there is after eight seconds."""
         try:
-            async with self._slot, asyncio.timeout(self._timeout_s), self._browser() as process:
-                return await _Visit(self._client, process).html_of(address)
+            async with self._slot, asyncio.timeout(self.timeout_s), self._browser() as process:
+                return await _Visit(self.client, process).html_of(address)
         except TimeoutError as exc:
-            raise NetworkError(f"{address} could not be rendered within {self._timeout_s:g} s.") from exc
+            raise NetworkError(f"{address} could not be rendered within {self.timeout_s:g} s.") from exc
 
     @asynccontextmanager
     async def _browser(self) -> AsyncIterator[asyncio.subprocess.Process]:
@@ -95,7 +96,7 @@ class ChromiumRenderer:
             # A browser's own sandbox does not work for root.
             flags = (*_FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else []), f"--user-data-dir={home}/profile")
             process = await asyncio.create_subprocess_exec(
-                "/bin/sh", "-c", _START, self._executable, *flags, "about:blank",
+                "/bin/sh", "-c", _START, self.executable, *flags, "about:blank",
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=MAX_MESSAGE_BYTES,
                 env={"HOME": home, "PATH": os.defpath, "LANG": "C.UTF-8"}, start_new_session=True,
             )  # fmt: skip

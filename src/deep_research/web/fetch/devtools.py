@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from deep_research.errors import SourceError
 from deep_research.value import Json, JsonObject
@@ -12,20 +13,15 @@ MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 _END = b"\0"
 
 
+@dataclass
 class Devtools:
     """A conversation with one browser; `on_event` gets everything that is no answer."""
 
-    def __init__(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        on_event: Callable[[str, JsonObject], None],
-    ) -> None:
-        self._reader = reader
-        self._writer = writer
-        self._on_event = on_event
-        self._waiting: dict[int, asyncio.Future[JsonObject]] = {}
-        self._last_id = 0
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    on_event: Callable[[str, JsonObject], None]
+    _waiting: dict[int, asyncio.Future[JsonObject]] = field(default_factory=dict)
+    _last_id: int = 0
 
     async def call(self, method: str, session: str = "", **params: Json) -> JsonObject:
         """Return the result of a call; raise `SourceError` where the browser refuses it or is gone."""
@@ -36,8 +32,8 @@ class Devtools:
         pending_reply: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
         self._waiting[self._last_id] = pending_reply
         try:
-            self._writer.write(json.dumps(message).encode() + _END)
-            await self._writer.drain()
+            self.writer.write(json.dumps(message).encode() + _END)
+            await self.writer.drain()
             return await pending_reply
         # What uvloop raises where the pipe is closed is a RuntimeError.
         except (ConnectionError, RuntimeError) as exc:
@@ -47,7 +43,7 @@ class Devtools:
         """Hand out answers and events until the browser goes."""
         try:
             while True:
-                self._handle(json.loads((await self._reader.readuntil(_END))[:-1]))
+                self._handle(json.loads((await self.reader.readuntil(_END))[:-1]))
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
             for pending_reply in self._waiting.values():
                 if not pending_reply.done():
@@ -64,4 +60,4 @@ class Devtools:
             else:
                 pending_reply.set_exception(SourceError("The browser could not do what was asked of it."))
         else:
-            self._on_event(str(message.get("method")), params if isinstance(params, dict) else {})
+            self.on_event(str(message.get("method")), params if isinstance(params, dict) else {})

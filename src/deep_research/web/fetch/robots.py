@@ -4,7 +4,6 @@ import asyncio
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -88,9 +87,8 @@ _MAX_DELAY_S = 5.0
 class RobotsCache:
     """Decides whether a page may be fetched, and how long to wait between two of its host."""
 
-    def __init__(self, client: GuardedClient, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, client: GuardedClient) -> None:
         self._client = client
-        self._clock = clock
         # What a host allows (None: it could not say), and until when that holds.
         self._known: OrderedDict[str, tuple[Robots | None, float]] = OrderedDict()
         self._asking: dict[str, asyncio.Lock] = {}
@@ -116,10 +114,10 @@ class RobotsCache:
         lock = self._asking.setdefault(origin, asyncio.Lock())
         async with lock:
             robots, until_s = self._known.get(origin, (None, 0.0))
-            if self._clock() >= until_s:
+            if time.monotonic() >= until_s:
                 robots = await self._fetch(origin)
                 cache_s = _FAILURE_CACHE_S if robots is None else _CACHE_S
-                self._known[origin] = (robots, self._clock() + cache_s)
+                self._known[origin] = (robots, time.monotonic() + cache_s)
                 self._known.move_to_end(origin)
         if len(self._known) > _MAX_HOSTS:
             oldest, _ = self._known.popitem(last=False)

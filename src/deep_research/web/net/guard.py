@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Literal, TypeAlias
+from typing import Literal
 from unicodedata import category
 from urllib.parse import quote
 
@@ -16,7 +16,7 @@ import idna
 from deep_research.errors import AddressRefused
 from deep_research.value import Value
 
-IpAddress: TypeAlias = IPv4Address | IPv6Address
+IpAddress = IPv4Address | IPv6Address
 _WEB_PORTS = frozenset({80, 443, 8080, 8443})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _MAX_CHARACTERS = 8192

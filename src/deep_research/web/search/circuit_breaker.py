@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from deep_research.errors import (
     CallFailed,
@@ -18,24 +19,24 @@ MAX_FAILURES = 3
 OPEN_S = 60.0
 
 
+@dataclass(eq=False)
 class CircuitBreaker:
     """Counts how the calls of a process to one service end, and refuses calls that would most likely fail."""
 
-    def __init__(self, service: str, *, clock: Clock) -> None:
-        self._service = service
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._failures = 0
-        self._open_until_s = 0.0
-        self._is_on_trial = False
-        self._reason = ""
+    service: str
+    clock: Clock
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _failures: int = 0
+    _open_until_s: float = 0.0
+    _is_on_trial: bool = False
+    _reason: str = ""
 
     def check(self) -> None:
         """Raise `ServiceClosed` while the service is not to be called."""
-        left_s = self._open_until_s - self._clock()
+        left_s = self._open_until_s - self.clock()
         if left_s > 0 or self._is_on_trial:
             raise ServiceClosed(
-                f"{self._service} is left alone for a while ({self._reason.rstrip('.')}).",
+                f"{self.service} is left alone for a while ({self._reason.rstrip('.')}).",
                 retry_after_s=left_s if left_s > 0 else None,
             )
 
@@ -71,4 +72,4 @@ class CircuitBreaker:
         with self._lock:
             self._failures, self._is_on_trial, self._reason = self._failures + count, False, reason
             if self._failures >= MAX_FAILURES:
-                self._open_until_s = self._clock() + OPEN_S
+                self._open_until_s = self.clock() + OPEN_S

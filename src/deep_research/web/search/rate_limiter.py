@@ -10,12 +10,10 @@ from bisect import bisect_left
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from deep_research.errors import SourceBusy
-
-if TYPE_CHECKING:
-    from deep_research.web.shared_limits.postgres import SharedLimiter
+from deep_research.web.shared_limits.postgres import SharedLimiter
 
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[None]]
@@ -45,7 +43,7 @@ class RateLimiter:
     _: KW_ONLY
     clock: Clock = time.monotonic
     sleep: Sleep = asyncio.sleep
-    shared: "SharedLimiter | None" = None
+    shared: SharedLimiter | None = None
     key: str = ""
 
     def __post_init__(self) -> None:
@@ -91,7 +89,7 @@ class RateLimiter:
                 self._starts.append(start_s)
             return start_s
 
-    async def _reserve_among_all(self, shared: "SharedLimiter", limit: RateLimit, latest_s: float) -> float:
+    async def _reserve_among_all(self, shared: SharedLimiter, limit: RateLimit, latest_s: float) -> float:
         within_s = latest_s - self.clock()
         wait_s = await shared.reserve_slot(self.key, calls=limit.calls, per_s=limit.per_s, within_s=within_s)
         now_s = self.clock()

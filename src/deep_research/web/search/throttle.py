@@ -5,16 +5,14 @@ import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from deep_research.errors import ChallengeShown, NetworkError, SourceBusy, TimedOut, Unreachable
 from deep_research.value import digest
 from deep_research.web.search.circuit_breaker import CircuitBreaker
 from deep_research.web.search.rate_limiter import MAX_QUEUE_S, RateLimit, RateLimiter
 from deep_research.web.search.registry import EngineSpec
-
-if TYPE_CHECKING:
-    from deep_research.web.shared_limits.postgres import SharedLimiter
+from deep_research.web.shared_limits.postgres import SharedLimiter
 
 T = TypeVar("T")
 
@@ -30,7 +28,7 @@ class Throttle(RateLimiter):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._breaker = CircuitBreaker(self.service, clock=self.clock)
+        self._breaker = CircuitBreaker(self.service, self.clock)
 
     async def call(self, perform: Callable[[], Awaitable[T]], *, timeout_s: float) -> T:
         """Return what a call gives; from when it has its slot, all its tries together take `timeout_s` at most."""
@@ -75,7 +73,7 @@ class Throttle(RateLimiter):
 
 
 def throttle_of(
-    spec: EngineSpec, *, address: str = "", key: str = "", mail: str = "", shared: "SharedLimiter | None" = None
+    spec: EngineSpec, *, address: str = "", key: str = "", mail: str = "", shared: SharedLimiter | None = None
 ) -> Throttle:
     """Return the throttle of an engine's service; engines of one service at one address share it."""
     at = address or spec.default_address
@@ -83,6 +81,6 @@ def throttle_of(
 
 
 @cache
-def _throttle(service: str, address: str, limit: RateLimit | None, shared: "SharedLimiter | None") -> Throttle:
+def _throttle(service: str, address: str, limit: RateLimit | None, shared: SharedLimiter | None) -> Throttle:
     # An address may hold a key.
     return Throttle(service, limit, shared=shared, key=digest("search", service, address))
