@@ -106,7 +106,7 @@ async def run_deep_research(
     on_event: OnEvent | None = None,
 ) -> str:
     """Research a question and return the text of its report."""
-    request = request_from(graph.settings, query)
+    request = await asyncio.to_thread(request_from, graph.settings, query)
     if max_iterations is not None:
         depth = Depth.from_json({**request.depth.to_json(), "max_iterations": max_iterations})
         request = request.replace(depth=depth)
@@ -164,7 +164,7 @@ async def research(
     chosen = load_settings(**flags) if settings is None else settings.with_changes(**flags)
     if follow:
         chosen = settings_to_follow((await read_run(follow, settings=chosen)).request, chosen, flags)
-    request = request_from(chosen, question).replace(**fields)
+    request = (await asyncio.to_thread(request_from, chosen, question)).replace(**fields)
     processor = processor_from(chosen, machine=machine)
     return await _finished(processor, request, on_event, on_live, on_clarify_question)
 

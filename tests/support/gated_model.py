@@ -18,9 +18,11 @@ class GatedModel(ModelServer):
             self.gate.set()
 
     async def answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
-        """Answer as soon as the gate is open."""
-        self.is_asked.set()
-        while not self.gate.is_set():
+        """Answer as soon as the gate is open; what it is asked about itself at once."""
+        is_about_itself = request.target.endswith(("/api/show", "/models"))
+        if not is_about_itself:
+            self.is_asked.set()
+        while not (is_about_itself or self.gate.is_set()):
             await asyncio.sleep(0.02)
         await super().answer(request, writer)
 

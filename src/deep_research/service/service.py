@@ -133,7 +133,8 @@ class ResearchService:
         """Return what somebody asked for, with the folder and the earlier run that they may name."""
         docs = None if new.documents is None else await self.documents.folder_of(new.documents, who)
         earlier = await self.get(new.follow, who) if new.follow else None
-        settings, request = request_for(new, self.settings, docs=docs, earlier=earlier)
+        # A model server of one's own is asked for its window.
+        settings, request = await asyncio.to_thread(request_for, new, self.settings, docs=docs, earlier=earlier)
         await self.documents.check_there(request)
         return settings, request
 

@@ -384,8 +384,8 @@ async def _under_headers(sentence: Sentence, context: StageContext) -> tuple[Sen
 def _proved(kind: VerdictKind, span: str, remark: str, sentence: Sentence, passages: tuple[Evidence, ...]) -> Verdict:
     """Return the judge's verdict if a span that really stands in a passage proves it, else that nothing is proved.
 
-    "Not found" needs none: what is not there cannot be shown, and believing it wrongly costs a sentence, never a false
-    one. "Contradicted" does: it says that a source holds something else, and that can be shown. Words that have nothing
+    "Not found" and "partly" need none: what is not there cannot be shown, and believing it wrongly costs a sentence or
+    its mark, never a false one. "Contradicted" does: it says that a source holds something else, and that can be shown. Words that have nothing
     in common with the sentence prove nothing either.
     """
     reason = f": {remark}" if remark else ""
@@ -404,6 +404,8 @@ def _proved(kind: VerdictKind, span: str, remark: str, sentence: Sentence, passa
                 start=passage.start + found[0],
                 end=passage.start + found[1],
             )
+    if kind == "partly":
+        return Verdict(kind=kind, reason=f"judged{reason}")
     return Verdict(kind="not_checked", reason="unproved")
 
 
