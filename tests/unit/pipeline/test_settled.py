@@ -101,6 +101,18 @@ def test_the_point_of_an_item_may_name_what_is_told_anywhere_in_the_report(point
     assert checked.paragraphs[1].sentences == item.sentences
 
 
+@pytest.mark.parametrize(
+    ("point", "kept_part"),
+    [
+        ("Bring the pilot of the boilers forward to June 2031", "Bring the pilot of the boilers forward"),
+        ("先扩建三座泵站，2031年完工", "先扩建三座泵站"),
+    ],
+)
+def test_the_point_of_an_item_loses_only_what_it_claims(point: str, kept_part: str) -> None:
+    item = Paragraph(section="Steps", mark="number", lead=point, sentences=(said("This pays.", "e3"),))
+    assert accepted([item], SOURCES).paragraphs[0].lead == kept_part
+
+
 REFUSED = Verdict(kind="wrong", reason="result")
 
 

@@ -22,6 +22,7 @@ from deep_research.reasoning.rules.quoting.selection import stands_alone
 from deep_research.reasoning.values import Brief, Context, Findings, Judgement, Support
 from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, SentenceKind, Verdict, VerdictKind
+from deep_research.text.analyzer import content_terms
 from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.value import Value
 from deep_research.verify.amounts import amounts_of, has_amount
@@ -44,6 +45,8 @@ _OF_FINDING: dict[str, VerdictKind] = {
     "follows": "supported", "goes_beyond": "partly", "contradicts": "contradicted",
 }  # fmt: skip
 _CONNECTIVE = re.compile(r"^(?:So|But|And|Yet|Also)\b,?\s+|\btherefore\b,?\s*|因此，?|所以，?")
+_MIN_TERMS_OF_POINT = 2
+_LAST_PART = re.compile(r"(.+)(?:[,，;；]|\s(?:by|to|in|until|before|within|at|from)\s).*")
 # Goes on with what the sentence before began: the same calculation for another thing, or its contrast ("C则…"). After
 # a condition "则" means "then", and in "规则" it is no word.
 _GOES_ON = re.compile(
@@ -385,8 +388,8 @@ def _proved(kind: VerdictKind, span: str, remark: str, sentence: Sentence, passa
     """Return the judge's verdict if a span that really stands in a passage proves it, else that nothing is proved.
 
     "Not found" and "partly" need none: what is not there cannot be shown, and believing it wrongly costs a sentence or
-    its mark, never a false one. "Contradicted" does: it says that a source holds something else, and that can be shown. Words that have nothing
-    in common with the sentence prove nothing either.
+    its mark, never a false one. "Contradicted" does: it says that a source holds something else, and that can be shown.
+    Words that have nothing in common with the sentence prove nothing either.
     """
     reason = f": {remark}" if remark else ""
     if kind == "not_found":
@@ -464,7 +467,15 @@ def _with_points(paragraphs: Sequence[Paragraph], sources: CheckedSources) -> li
     cited = dict.fromkeys(id_ for paragraph in paragraphs for id_ in paragraph.cite_ids)
     texts = [each.text for paragraph in paragraphs for each in paragraph.sentences]
     source_text = " ".join([sources.asked, *texts, *(quotes.get(id_, "") for id_ in cited)])
-    return [one if not one.is_item or _is_name(one.lead, source_text) else one.replace(lead="") for one in paragraphs]
+    return [one.replace(lead=_point(one.lead, source_text)) if one.is_item else one for one in paragraphs]
+
+
+def _point(lead: str, source_text: str) -> str:
+    """Return the point of a list item as far as it claims nothing: "Extend the pilot to Q4 2026" up to its date."""
+    while lead and not _is_name(lead, source_text):
+        shorter = _LAST_PART.match(lead)
+        lead = shorter[1] if shorter and len(content_terms(shorter[1])) >= _MIN_TERMS_OF_POINT else ""
+    return lead
 
 
 def _is_name(text: str, source_text: str) -> bool:

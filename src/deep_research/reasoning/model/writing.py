@@ -122,9 +122,10 @@ _FORMS: dict[QuestionKind, str] = {
         "What is asked besides advice comes next, in the question's order, in a table or a few lines. Then, under a"
         " heading, a numbered list of four to seven recommendations, the most valuable first. Each is one item: what"
         " to do, in bold, ending with a full stop and without a mark; then, in two to four sentences, the fact it rests"
-        " on and why it matters; how, who and by when; and how success is measured: against which figure of the same"
-        " definition, with which threshold or date, as far as the passages or common sense allow. Where the question"
-        " names a period, place each step within it, to its end. Word what you propose yourself as a proposal."
+        ' on and why it matters; how, who and by when, counted from the decision ("within a year") where neither the'
+        " question nor a passage sets dates still ahead; and how success is measured: against which figure of the same"
+        " definition, with which threshold and why that one. Where the question names a period, place each step within"
+        " it, to its end. Word what you propose yourself as a proposal."
     ),
     "open": "The findings follow in the order of the question; what to do with them comes last, if it helps.",
 }
@@ -489,8 +490,8 @@ def _sections(findings: Findings, analysis: str) -> str:
     planned = "the planned ones as the answer needs them: take them, merge them or leave them out"
     weighed = (
         f". One more, `## {analysis}`, weighs the matter from two to four sides, each under a line `### ` with its name"
-        " and in two to four sentences: who gains and who pays, the short and the long term, how strong the evidence"
-        " is, what speaks against the obvious conclusion. It weighs and does not retell"
+        " and in two to four sentences: those of who gains and who pays, the short and the long term, how strong the"
+        " evidence is, what speaks against the obvious conclusion, that could change the decision. It does not retell"
     )
     return planned + (weighed if findings.asks_for_analysis else "")
 
