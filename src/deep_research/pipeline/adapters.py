@@ -22,7 +22,7 @@ from deep_research.web.search.registry import EngineSpec
 if TYPE_CHECKING:
     from deep_research.web.cache.cache import Cache
 
-_SMALL_FOLDER = 30
+_SMALL_FOLDER = 50
 
 
 class Draw(Protocol):
