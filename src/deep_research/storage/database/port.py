@@ -35,15 +35,10 @@ def value_of(kind: type[V], row: Row, /, **others: object) -> V:
 class Session(Protocol):
     """One transaction: sends named queries and raises our errors."""
 
-    @property
-    def location(self) -> str:
-        """Where the database is, in words for people: never with a password."""
-        ...
-
-    @property
-    def trusts_indexes(self) -> bool:
-        """Whether an index finds all that its table holds; else rows are counted in a second way."""
-        ...
+    # Where the database is, in words for people: never with a password.
+    location: str
+    # Whether an index finds all that its table holds; else rows are counted in a second way.
+    trusts_indexes: bool
 
     def all(self, query: str, **values: Column) -> list[Row]:
         """Return every row of a query."""
@@ -73,10 +68,8 @@ class Session(Protocol):
 class Database(Protocol):
     """Does a piece of work in one transaction; used by one thread at a time."""
 
-    @property
-    def location(self) -> str:
-        """Where it is, in words for people: never with a password."""
-        ...
+    # Where it is, in words for people: never with a password.
+    location: str
 
     def read(self, work: Callable[[Session], T]) -> T:
         """Do the work on one unchanging view of the database."""
