@@ -20,11 +20,9 @@ class Row(Protocol):
 
     def __getitem__(self, name: str, /) -> Any:
         """Return a column."""
-        ...
 
     def keys(self) -> Iterable[str]:
         """Return the names of the columns, in their order."""
-        ...
 
 
 def value_of(kind: type[V], row: Row, /, **others: object) -> V:
@@ -42,7 +40,6 @@ class Session(Protocol):
 
     def all(self, query: str, **values: Column) -> list[Row]:
         """Return every row of a query."""
-        ...
 
     def one(self, query: str, **values: Column) -> Row | None:
         """Return the first row of a query, if there is one."""
@@ -50,19 +47,15 @@ class Session(Protocol):
 
     def run(self, query: str, **values: Column) -> int:
         """Send a statement and return how many rows it changed."""
-        ...
 
     def many(self, query: str, rows: Iterable[Mapping[str, Column]]) -> None:
         """Send a statement once for each row of values."""
-        ...
 
     def clock_ahead_s(self) -> float:
         """Return by how much the clock that all users of the database share is ahead of this machine's."""
-        ...
 
     def corrupt(self) -> StoreCorrupt:
         """Return what is said of a database that is damaged."""
-        ...
 
 
 class Database(Protocol):
@@ -73,23 +66,18 @@ class Database(Protocol):
 
     def read(self, work: Callable[[Session], T]) -> T:
         """Do the work on one unchanging view of the database."""
-        ...
 
     def write(self, work: Callable[[Session], T]) -> T:
         """Do the work alone on the rows that it touches; all of it is kept, or nothing.
 
         The work may be begun again where a first attempt was lost.
         """
-        ...
 
     def ask(self, query: str, **values: Column) -> list[Row]:
         """Send one named statement by itself; it may be sent again where its answer was lost."""
-        ...
 
     def release_free_space(self) -> None:
         """Give the space of what was removed back to the disk, unless others are in the way."""
-        ...
 
     def close(self) -> None:
         """Release what is held; a later use opens it again."""
-        ...
