@@ -10,9 +10,9 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "deep_research"
 TESTS = ROOT / "tests"
 
-# The next two pick what little a child process gets of it; the last two empty and check their own, in a sandbox.
+# The second picks what little a child process gets of it; the last two empty and check their own, in a sandbox.
 MAY_READ_ENVIRONMENT = [
-    *("settings/settings.py", "documents/readers/children.py", "charts/drawing.py"),
+    *("settings/settings.py", "documents/readers/children.py"),
     *("charts/sandbox/child.py", "charts/sandbox/probe.py"),
 ]
 # Who may catch everything, and why: the runner, the edge of a fan-out branch, the entry points of shells.

@@ -11,7 +11,8 @@ pytest.importorskip("psycopg_pool", reason="needs the extra postgres")
 import psycopg
 
 import deep_research
-from deep_research.storage.database.postgres import PostgresDatabase, _migrations
+from deep_research.storage.database.postgres import PostgresDatabase
+from deep_research.storage.database.queries import load_scripts
 from tests.e2e.harness import User, assert_emitted_once, assert_explained
 from tests.support.postgres import PostgresServer
 
@@ -91,8 +92,8 @@ def test_a_run_that_waits_outlives_a_migration(
     assert user.ask("asking").returncode == 2
     old_url = postgres.new_database()
     with monkeypatch.context() as patch:
-        scripts = _migrations("deep_research.storage.store")
-        patch.setattr("deep_research.storage.database.postgres._migrations", lambda _: {1: scripts[1]})
+        scripts = load_scripts("deep_research.storage.store", "migrations_postgres")
+        patch.setattr("deep_research.storage.database.postgres.load_scripts", lambda *_: {1: scripts[1]})
         _copy_rows(database_url, old_url)
     older = _on_postgres(user, tmp_path / "older", old_url)
     # Hosts that are started together after an upgrade.

@@ -2,15 +2,14 @@
 
 import asyncio
 import json
-import os
-import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from deep_research.charts.sandbox.port import Execution
-from deep_research.charts.sandbox.process import end_process, start_process, write_to
+from deep_research.charts.sandbox.process import Process, end_process, start_process, write_to
+from deep_research.documents.readers.children import isolated
 from deep_research.errors import SourceError
 from deep_research.report.figure import ChartType, DataRow
 
@@ -19,9 +18,8 @@ _TIMEOUT_S = 120.0
 _MAX_REPLY = 64 * 1024 * 1024
 # So long a process waits for another chart.
 _UNUSED_S = 5.0
-_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from deep_research.charts.draw import main; main()"
-# What a program may need to start, and where matplotlib keeps its list of fonts. No keys.
-_PASSED_ON = ("LD_LIBRARY_PATH", "SYSTEMROOT", "HOME", "USERPROFILE", "XDG_CACHE_HOME", "MPLCONFIGDIR")
+# Where matplotlib keeps its list of fonts.
+_PASSED_ON = ("HOME", "USERPROFILE", "XDG_CACHE_HOME", "MPLCONFIGDIR")
 
 
 def missing() -> str:
@@ -33,7 +31,7 @@ class Drawer:
     """Draws charts one after the other in one process, which is started for the first and ends when none follows."""
 
     def __init__(self) -> None:
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: Process | None = None
         self._end: asyncio.TimerHandle | None = None
         self._ending: asyncio.Task[str] | None = None
         self._lock = asyncio.Lock()
@@ -106,15 +104,10 @@ class Drawer:
         return "" if process is None else await end_process(process)
 
 
-async def _started() -> asyncio.subprocess.Process:
-    path = [entry for entry in sys.path if entry] + [str(Path(__file__).parents[2])]
+async def _started() -> Process:
+    command, environment = isolated("deep_research.charts.draw", *_PASSED_ON)
     try:
-        return await start_process(
-            # Isolated, and in a folder of ours: a file where the user works must not pass for a module or for settings.
-            (sys.executable, "-I", "-c", _START, json.dumps(path)),
-            limit=_MAX_REPLY,
-            cwd=Path(__file__).parent,
-            env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
-        )
+        # In a folder of ours: a file where the user works must not pass for settings of matplotlib.
+        return await start_process(command, limit=_MAX_REPLY, cwd=Path(__file__).parent, env=environment)
     except OSError as exc:
         raise SourceError(f"No chart was drawn: no process can be started ({exc.strerror}).") from exc

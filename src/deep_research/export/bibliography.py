@@ -9,7 +9,7 @@ from unicodedata import normalize
 from urllib.parse import quote
 
 from deep_research.export.contents import Contents
-from deep_research.export.printed import is_web
+from deep_research.export.markup import is_web
 from deep_research.report.citation import Source
 from deep_research.report.escaping import one_line
 from deep_research.value import Json, JsonObject

@@ -17,8 +17,14 @@ from typing import IO, NamedTuple
 
 from pydantic import ValidationError
 
-from deep_research.documents.readers.archive import DAMAGE, ENCRYPTED, METHODS, PIECE_BYTES, BoundedFile
-from deep_research.documents.readers.port import MAX_ARCHIVE_ENTRIES
+from deep_research.documents.readers.archive import (
+    DAMAGE,
+    ENCRYPTED,
+    MAX_ARCHIVE_ENTRIES,
+    METHODS,
+    PIECE_BYTES,
+    BoundedFile,
+)
 from deep_research.errors import InputError, UsageError
 from deep_research.export.contents import Contents
 from deep_research.report.sources.document import text_id

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from deep_research.export.markup import element, packaged, templates
+from deep_research.export.markup import element, packaged, rendered
 from deep_research.report.escaping import escape, escape_heading, escape_line, one_line
 from deep_research.text.messages.words import Words
 from deep_research.verify.changes import ChangeKind, Changes, Claim, Edit, FigureChange, SourceChange, marked
@@ -171,15 +171,12 @@ def _escaped(text: str) -> str:
 
 def changes_as_html(changes: Changes, words: Words) -> str:
     """Return the changes as one page that loads nothing and runs nothing."""
-    return (
-        templates()
-        .get_template("changes.html")
-        .render(
-            title=one_line(words("versions.title", title=changes.after.title)),
-            style=packaged("changes.css"),
-            body=changes_in_html(changes, words),
-            words=words,
-        )
+    return rendered(
+        "changes.html",
+        title=one_line(words("versions.title", title=changes.after.title)),
+        style=packaged("changes.css"),
+        body=changes_in_html(changes, words),
+        words=words,
     )
 
 

@@ -20,21 +20,14 @@ from docx.oxml.ns import qn
 from docx.shared import Cm, Emu, Pt, RGBColor
 
 from deep_research.export.contents import Contents
-from deep_research.export.markup import templates
-from deep_research.export.printed import is_number_column, is_web, printed, shares_of
+from deep_research.export.markup import rendered
+from deep_research.export.printed import WRITING, is_number_column, printed, shares_of
 from deep_research.report.edition import Edition
 from deep_research.report.escaping import one_line
 from deep_research.report.layout import Heading, Picture, Table
 from deep_research.text.messages.words import words_in
 
 _LATIN = "Calibri"
-# The font of East Asian signs, and the language that they are in.
-_EAST_ASIAN = {
-    "zh-Hant": ("Microsoft JhengHei", "zh-TW"),
-    "ja": ("Yu Gothic", "ja-JP"),
-    "ko": ("Malgun Gothic", "ko-KR"),
-}
-_CHINESE = ("Microsoft YaHei", "zh-CN")
 _RIGHT_TO_LEFT = re.compile(
     r"([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?:[\s\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc])?)"
 )
@@ -57,19 +50,16 @@ def to_docx(contents: Contents) -> bytes:
     _set_up(document, edition, pages.running_title)
     package = _Package(document, contents.pictures)
     headings = enumerate((block for block in pages.blocks if isinstance(block, Heading)), start=1)
-    body = (
-        templates()
-        .get_template("document.xml")
-        .render(
-            edition=edition,
-            words=words,
-            subtitle=pages.subtitle,
-            has_contents=pages.has_contents,
-            chapters=[(number, heading.text) for number, heading in headings if heading.level == 2],
-            blocks=[(type(block).__name__, block) for block in pages.blocks],
-            styles={style.name: style.style_id for style in document.styles},
-            package=package,
-        )
+    body = rendered(
+        "document.xml",
+        edition=edition,
+        words=words,
+        subtitle=pages.subtitle,
+        has_contents=pages.has_contents,
+        chapters=[(number, heading.text) for number, heading in headings if heading.level == 2],
+        blocks=[(type(block).__name__, block) for block in pages.blocks],
+        styles={style.name: style.style_id for style in document.styles},
+        package=package,
     )
     # What follows the last block holds the size of the page.
     end: Element = document.element.body[-1]
@@ -90,8 +80,6 @@ class _TableFormat(NamedTuple):
 
 class _Package:
     """What the template asks of the package: ids of what it makes on the way, and forms of texts and tables."""
-
-    is_web = staticmethod(is_web)
 
     def __init__(self, document: Document, pictures: Mapping[str, bytes]) -> None:
         self._document, self._files = document, pictures
@@ -148,7 +136,9 @@ def _set_up(document: Document, edition: Edition, running_title: str) -> None:
     section.left_margin = section.right_margin = Cm(2.4)
     section.top_margin, section.bottom_margin = Cm(2.7), Cm(2.4)
     section.different_first_page_header_footer = True
-    east_asian, region = _EAST_ASIAN.get(edition.language, _CHINESE)
+    # Signs of Chinese may stand in a report of any language.
+    *tag, _, east_asian = WRITING.get(edition.language, WRITING["zh-Hans"])
+    region = "-".join(tag)
     for name, size, above, below in (
         ("Normal", 10.5, 0, 7),
         ("Title", 22, 0, 4),
@@ -185,7 +175,7 @@ def _set_up(document: Document, edition: Edition, running_title: str) -> None:
     for footer in (section.footer, section.first_page_footer):
         paragraph = footer.paragraphs[0]
         paragraph.alignment = WD_ALIGN_PARAGRAPH.CENTER
-        paragraph._p.extend(parse_xml(templates().get_template("footer.xml").render()))
+        paragraph._p.extend(parse_xml(rendered("footer.xml")))
     properties = document.core_properties
     made = edition.created_at.replace(tzinfo=None, microsecond=0)
     # The format takes no longer texts.

@@ -5,7 +5,7 @@ from hashlib import sha256
 
 from deep_research.export.article import in_parts
 from deep_research.export.contents import Contents
-from deep_research.export.markup import element, packaged, templates
+from deep_research.export.markup import element, packaged, rendered
 from deep_research.text.messages.words import words_in
 
 
@@ -21,8 +21,8 @@ def to_html(contents: Contents) -> bytes:
         f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    page = templates().get_template("page.html")
-    return page.render(
+    return rendered(
+        "page.html",
         title=contents.edition.report.title,
         report=report,
         contents_list=element("contents_list", report.entries, words),

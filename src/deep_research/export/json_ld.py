@@ -6,7 +6,7 @@ from itertools import count
 
 from deep_research.export.bibliography import entries, known_only
 from deep_research.export.contents import Contents
-from deep_research.export.printed import is_web
+from deep_research.export.markup import is_web
 from deep_research.report.citation import Source
 from deep_research.report.edition import CitedPassage, Edition
 from deep_research.report.figure import Caption

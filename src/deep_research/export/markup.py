@@ -35,8 +35,18 @@ def templates() -> Environment:
         extensions=[_JoinedLines],
     )
     environment.filters["one_line"] = one_line
-    environment.tests["web"] = lambda address: _WEB.match(address) is not None
+    environment.tests["web"] = is_web
     return environment
+
+
+def is_web(address: str) -> bool:
+    """Return whether an address may be a link: a path or anything that a program might obey is shown as text."""
+    return _WEB.match(address) is not None
+
+
+def rendered(template: str, **values: object) -> str:
+    """Return what a template makes of these values."""
+    return templates().get_template(template).render(values)
 
 
 def element(name: str, /, *texts: object, **values: object) -> Markup:

@@ -19,7 +19,7 @@ import typst
 from deep_research.charts.style import FONTS, packaged_font
 from deep_research.errors import InputError, UsageError
 from deep_research.export.contents import Contents
-from deep_research.export.printed import PrintedBlock, is_number_column, printed, text_of, widths_of
+from deep_research.export.printed import WRITING, PrintedBlock, is_number_column, printed, text_of, widths_of
 from deep_research.report.escaping import one_line
 from deep_research.report.layout import Heading, Picture, Span, Table
 from deep_research.request import Language
@@ -29,13 +29,6 @@ from deep_research.value import Json, JsonObject, canonical_json
 _LATIN = "Libertinus Serif"
 # Of the fonts that have Arabic and other writing, the one whose letters join well.
 _OTHERS = ("DejaVu Sans",)
-# Language and region, and what Noto calls the forms of its signs.
-_WRITING: dict[str, tuple[str, str | None, str]] = {
-    "zh-Hans": ("zh", "CN", "SC"),
-    "zh-Hant": ("zh", "TW", "TC"),
-    "ja": ("ja", "JP", "JP"),
-    "ko": ("ko", "KR", "KR"),
-}
 _HAN = re.compile(r"[\u3400-\u9fff]")
 # What typst says of a sign that no font has; the text is written as a string of Rust.
 _MISSING = re.compile(r'the text `"((?:[^"\\]|\\.)*)"` could not be displayed')
@@ -88,7 +81,7 @@ def _compiled(compiler: typst.Compiler, source: bytes, moment: datetime) -> byte
 
 def fonts_for(language: Language, known: Sequence[str], text: str) -> list[Json]:
     """Return the fonts that are there, those with the forms of the language first."""
-    form = _WRITING[language][2] if language in _WRITING else "SC"
+    form = WRITING.get(language, WRITING["zh-Hans"])[2]
     wanted = (f"Noto Serif CJK {form}", f"Noto Sans CJK {form}", *FONTS, "Noto Sans SC")
     chinese = [name for name in wanted if name in known]
     if not chinese and _HAN.search(text):
@@ -96,7 +89,7 @@ def fonts_for(language: Language, known: Sequence[str], text: str) -> list[Json]
             "There is no font with Chinese signs here: install Noto CJK (on Debian and Ubuntu: apt-get install "
             "fonts-noto-cjk), or pip install 'deep-research[pdf]'"
         )
-    latin: Json = _LATIN if language not in _WRITING else {"name": _LATIN, "covers": "latin-in-cjk"}
+    latin: Json = _LATIN if language not in WRITING else {"name": _LATIN, "covers": "latin-in-cjk"}
     return [latin, *dict.fromkeys(chinese), *(name for name in _OTHERS if name in known)]
 
 
@@ -134,7 +127,7 @@ def _pictures(contents: Contents, folder: Path, compiler: typst.Compiler) -> dic
 
 def _data(contents: Contents, pictures: Mapping[int, str], words: Words) -> JsonObject:
     edition, pages = contents.edition, printed(contents)
-    lang, region, _ = _WRITING.get(edition.language, (edition.language.partition("-")[0], None, ""))
+    lang, region, *_ = WRITING.get(edition.language, (edition.language.partition("-")[0], None))
     created = edition.created_at
     before, _, after = words("export.cited_on", pages="\0").partition("\0")
     chapters: list[Json] = [block.text for block in pages.blocks if isinstance(block, Heading) and block.level == 2]

@@ -22,6 +22,13 @@ _MIN_CHARS = 9
 # A report of more letters has a table of contents.
 _LONG_REPORT_CHARS = 12_000
 _MAX_RUNNING_TITLE = 90
+# Language, region, what Noto calls the forms of the signs, and the font that Word has for them.
+WRITING = {
+    "zh-Hans": ("zh", "CN", "SC", "Microsoft YaHei"),
+    "zh-Hant": ("zh", "TW", "TC", "Microsoft JhengHei"),
+    "ja": ("ja", "JP", "JP", "Yu Gothic"),
+    "ko": ("ko", "KR", "KR", "Malgun Gothic"),
+}
 # Chinese is broken between any two signs.
 _WORD = re.compile(r"[^\s\u2e80-\uffff]+")
 _NUMBER = re.compile(r"[-+−–~≈<>]?[$€£¥]?\s?\d[\d.,\s]*\s?(?:%|‰)?|–")
@@ -80,11 +87,6 @@ def printed(contents: Contents) -> Printed:
         sum(_width(sentence.text) for sentence in edition.report.sentences) > _LONG_REPORT_CHARS,
         blocks,
     )
-
-
-def is_web(address: str) -> bool:
-    """Return whether an address may be a link: a path or anything that a program might obey is shown as text."""
-    return address.lower().startswith(("http://", "https://"))
 
 
 def is_number_column(table: Table, at: int) -> bool:

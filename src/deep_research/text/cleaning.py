@@ -6,7 +6,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 
-_Replacement = Callable[[re.Match[str]], str]
+Match = re.Match[str]
+_Replacement = Callable[[Match], str]
 
 # Characters without a glyph hide words from a reader, and those that turn the reading direction show them in another
 # order. Halves of surrogate pairs and noncharacters are no text: no file and no database takes them.
@@ -82,14 +83,14 @@ def _replace(
     return "".join(parts), [move(offset) for offset in offsets]
 
 
-def _shown(found: re.Match[str]) -> str:
+def _shown(found: Match) -> str:
     first = found.string[found.start()]
     if first in _LINE_ENDS:
         return "\n"
     return first if first >= "\U0002fffe" and _UNSEEN_FAR.match(first) is None else ""
 
 
-def _shaping_in_use(found: re.Match[str]) -> str:
+def _shaping_in_use(found: Match) -> str:
     """Return what of a run of joiners and selectors shapes its neighbours; a row of them is data that nobody sees."""
     run = _IN_USE.fullmatch(found[0])
     if run is None:
@@ -104,7 +105,7 @@ _BROKEN = re.compile(r"(?<=\d) (?=\.\d+\s?%)|\\+(?:(?:approx|sim|times|pm|leq?|g
 _SIGNS = {"approx": "≈", "sim": "~", "times": "×", "pm": "±", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "%": "%"}
 
 
-def _mended(match: re.Match[str]) -> str:
+def _mended(match: Match) -> str:
     return _SIGNS.get(match[0].strip(" \\\n"), "")
 
 

@@ -12,6 +12,7 @@ from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
 from deep_research.text.quantities import UNITS, Quantity, Values, chinese_number
 
+Match = re.Match[str]
 # What a quantity may count by beside a unit: per cent, times as much, an order of magnitude ("dozens"), or a share that
 # it is at least ("most").
 SHARE, TIMES, ORDER, MOST = "%", "x", "order", "most"
@@ -88,17 +89,17 @@ def _figure(text: str) -> float:
     return _number(text) if text.isascii() else chinese_number(text)
 
 
-def _ratio(match: re.Match[str]) -> Values:
+def _ratio(match: Match) -> Values:
     return _share(_figure(match["top"]), _figure(match["of"]))
 
 
-def _part(match: re.Match[str]) -> Values:
+def _part(match: Match) -> Values:
     words = match.groupdict()
     part = words["part"] or words.get("parts") or ""
     return _share(_figure(words["top"]) or 1, _PARTS[part.lower()])
 
 
-def _plain(match: re.Match[str]) -> Values:
+def _plain(match: Match) -> Values:
     begins_with_scale = match["number"].lower().startswith(tuple(_SCALES))
     if begins_with_scale and not match["article"]:  # 5 million, several hundred
         return ()
@@ -110,26 +111,26 @@ def _plain(match: re.Match[str]) -> Values:
     return ((value, unit), (value, "")) if unit == TIMES and match["of_it"] is None else ((value, unit),)
 
 
-def _order(match: re.Match[str]) -> Values:
+def _order(match: Match) -> Values:
     before = {"tens": 10.0, "hundreds": 100.0}.get((match.groupdict().get("of") or "").lower(), 1.0)
     scale = _SCALES[match["order"].lower()]
     return (((10 if scale == 12 else scale) * before, ORDER),)
 
 
-def _chinese(match: re.Match[str]) -> Values:
+def _chinese(match: Match) -> Values:
     value = chinese_number(match["numeral"])
     is_vague = re.search(f"[{_DIGIT}]{{2}}", match["numeral"])  # 六七个
     unit = UNITS[match["unit"]] if match.groupdict().get("unit") else ""
     return () if is_vague or (value == 1 and unit in ("", "day")) else ((value, unit),)
 
 
-def _chinese_times(match: re.Match[str]) -> Values:
+def _chinese_times(match: Match) -> Values:
     # 增加两倍 is three times as much, 增加到两倍 is twice, and many a writer means the other.
     more = chinese_number(match["more"])
     return ((more + 1, TIMES), (more, TIMES), (100 * more, SHARE))
 
 
-def _chinese_order(match: re.Match[str]) -> Values:
+def _chinese_order(match: Match) -> Values:
     value = 1.0
     for letter in match["order"]:
         value *= chinese_number(letter)
@@ -138,7 +139,7 @@ def _chinese_order(match: re.Match[str]) -> Values:
 
 # An earlier rule takes its words from the later ones. Before each, what a text in lower case must hold one of; behind
 # it, what its words are, or how they are read.
-_RULES: tuple[tuple[list[str], re.Pattern[str], Values | Callable[[re.Match[str]], Values]], ...] = tuple(
+_RULES: tuple[tuple[list[str], re.Pattern[str], Values | Callable[[Match], Values]], ...] = tuple(
     (hints.split(), re.compile(pattern, re.IGNORECASE), reading)
     for hints, pattern, reading in (
         # One in three, 2 out of 5; but not three in 12 months.

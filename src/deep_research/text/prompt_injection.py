@@ -14,6 +14,7 @@ from typing import NamedTuple
 from deep_research.text.folding import to_simplified
 from deep_research.text.learned_orders import find_orders
 
+Pattern = re.Pattern[str]
 # Every list has a figure that falls without it: `python -m evals.injection` tells.
 WORDS = {
     # What came before, and away with it.
@@ -97,13 +98,13 @@ _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff\u202a-\u202e]")
 class Grammar(NamedTuple):
     """How injections are recognised; what `weak` finds counts only where the text around does not address a reader."""
 
-    hints: tuple[re.Pattern[str], ...]
-    certain: re.Pattern[str]
-    weak: re.Pattern[str]
-    mention: re.Pattern[str]
-    command: re.Pattern[str]
-    ordinary: re.Pattern[str]
-    strong: re.Pattern[str]
+    hints: tuple[Pattern, ...]
+    certain: Pattern
+    weak: Pattern
+    mention: Pattern
+    command: Pattern
+    ordinary: Pattern
+    strong: Pattern
 
 
 def make_grammar(words: Mapping[str, str]) -> Grammar:
@@ -139,7 +140,7 @@ def make_grammar(words: Mapping[str, str]) -> Grammar:
     )
 
 
-def _pattern(*alternatives: str) -> re.Pattern[str]:
+def _pattern(*alternatives: str) -> Pattern:
     joined = "|".join(alternatives).replace(" ", r"\s+").replace(r"\s+?", r"\s*")
     return re.compile(joined, re.IGNORECASE | re.MULTILINE)
 

@@ -11,6 +11,8 @@ from typing import NamedTuple
 from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
 
+Match = re.Match[str]
+
 
 def _spellings(names: Mapping[str, str]) -> dict[str, str]:
     return {spelling: name for name, spellings in names.items() for spelling in spellings.split(", ")}
@@ -171,7 +173,7 @@ def find_quantities(text: str) -> tuple[Quantity, ...]:
     return tuple(sorted(found, key=lambda quantity: quantity.start))
 
 
-def _names_a_thing(text: str, match: re.Match[str]) -> bool:
+def _names_a_thing(text: str, match: Match) -> bool:
     start, end = match.span()
     if match["currency"]:
         return False
@@ -187,7 +189,7 @@ def _names_a_thing(text: str, match: re.Match[str]) -> bool:
     return bool(_NAMING.search(text, max(0, start - 12), start))
 
 
-def _quantities_of(match: re.Match[str], text: str) -> list[Quantity]:
+def _quantities_of(match: Match, text: str) -> list[Quantity]:
     currency, scale_word, unit_word = match["currency"], match["scale"], match["unit"]
     end = match.end()
     factor = SCALES.get((scale_word or "").lower(), 1.0)
@@ -220,13 +222,13 @@ def _quantity(value: float, unit: str, start: int, end: int, text: str) -> Quant
     return Quantity(value, unit, start, end, text[start:end])
 
 
-def _counts(match: re.Match[str]) -> bool:
+def _counts(match: Match) -> bool:
     """Return whether Chinese numerals before a unit are a figure; "一家" and "一人" are only an article."""
     numeral, unit = match["numeral"], match["unit"]
     return numeral is None or unit in ("倍", "成", "个百分点") or any(sign in numeral for sign in "十百千万亿点")
 
 
-def _chinese_quantity(match: re.Match[str], text: str) -> Quantity:
+def _chinese_quantity(match: Match, text: str) -> Quantity:
     share, unit = match["share"], match["unit"]
     if share and share[0] not in _NUMERALS:
         value = _value(share, 1.0)

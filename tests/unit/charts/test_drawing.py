@@ -4,6 +4,7 @@ import asyncio
 import base64
 import os
 import signal
+import sys
 from io import BytesIO
 from itertools import combinations
 from pathlib import Path
@@ -161,7 +162,8 @@ def test_nothing_is_left_of_a_process_that_was_ended_for_want_of_charts(monkeypa
 @pytest.mark.processes
 @pytest.mark.usefixtures("processes_end_at_once")
 async def test_a_program_that_ended_at_once_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawing, "_START", "import sys; sys.exit('no room')")
+    program = [sys.executable, "-c", "import sys; sys.exit('no room')"]
+    monkeypatch.setattr(drawing, "isolated", lambda *_: (program, {}))
     with pytest.raises(SourceError, match="No chart was drawn: no room"):
         await draw(title="Costs", chart_type="line", unit="GW", rows=rows(YEARS))
 

@@ -24,15 +24,12 @@ class Sandbox(Protocol):
     @property
     def timeout_s(self) -> float:
         """The time after which code is stopped."""
-        ...
 
     async def execute(self, code: str, data: Json = None) -> Execution:
         """Run the code, which finds its rows in `data`, or raise `SourceError` with what it printed.
 
         `SourceRefused` says that no code can be run here.
         """
-        ...
 
     async def check(self) -> str:
         """Return the name of what runs code here, or raise `SourceRefused` with why nothing can."""
-        ...

@@ -18,6 +18,7 @@ from deep_research.errors import SourceError
 from deep_research.text.cleaning import clean_text
 from deep_research.value import Json, JsonObject
 
+Process = asyncio.subprocess.Process
 START_S = 60.0
 _GRACE_S = 3.0
 _END_S = 5.0
@@ -58,15 +59,12 @@ class Backend(Protocol):
     @property
     def name(self) -> str:
         """What it is called."""
-        ...
 
     async def problem(self) -> str:
         """Return why it cannot be used here, or nothing; what only a trial shows is not looked for."""
-        ...
 
     def start(self, limits: SandboxLimits) -> Start:
         """Return how a worker is started, under a name of its own."""
-        ...
 
 
 def program(name: str) -> str:
@@ -74,7 +72,7 @@ def program(name: str) -> str:
     return files("deep_research.charts.sandbox").joinpath(name).read_text(encoding="utf-8")
 
 
-async def start_process(command: Sequence[str], **options: Any) -> asyncio.subprocess.Process:
+async def start_process(command: Sequence[str], **options: Any) -> Process:
     """Start a process with pipes to it; whoever is called off meanwhile leaves none behind."""
     pipe = asyncio.subprocess.PIPE
     begun = asyncio.ensure_future(
@@ -87,7 +85,7 @@ async def start_process(command: Sequence[str], **options: Any) -> asyncio.subpr
         raise
 
 
-async def end_process(process: asyncio.subprocess.Process) -> str:
+async def end_process(process: Process) -> str:
     """End a process, wait for that, and return the last line that it wrote to its standard error."""
     with suppress(ProcessLookupError):
         process.kill()
@@ -105,7 +103,7 @@ async def end_process(process: asyncio.subprocess.Process) -> str:
     return lines[-1][-_MAX_REASON_CHARS:] if lines else ""
 
 
-async def write_to(process: asyncio.subprocess.Process, input_bytes: bytes) -> None:
+async def write_to(process: Process, input_bytes: bytes) -> None:
     """Write to a process, or raise `OSError` where it has ended."""
     stream = process.stdin
     assert stream
@@ -117,7 +115,7 @@ async def write_to(process: asyncio.subprocess.Process, input_bytes: bytes) -> N
         raise BrokenPipeError from exc
 
 
-async def run_command(command: Sequence[str], *, within_s: float, input_bytes: bytes = b"") -> tuple[int, str]:
+async def run_command(command: Sequence[str], *, within_s: float = 10.0, input_bytes: bytes = b"") -> tuple[int, str]:
     """Return the exit code of a command and what it said."""
     try:
         ended = await asyncio.to_thread(
@@ -145,7 +143,7 @@ def _users(pid: int) -> set[int]:
 class SandboxProcess:
     """A fork server in a sandbox, for one piece of code at a time."""
 
-    def __init__(self, process: asyncio.subprocess.Process, start: Start, limits: SandboxLimits) -> None:
+    def __init__(self, process: Process, start: Start, limits: SandboxLimits) -> None:
         self._process = process
         self._start = start
         self._limits = limits

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Sequence
-from contextlib import AsyncExitStack
 
 from deep_research.charts.sandbox.port import Execution
 from deep_research.charts.sandbox.process import Backend, SandboxLimits, SandboxLost, SandboxProcess, program
@@ -99,12 +98,13 @@ class WarmSandbox:
     async def _tested(self) -> SandboxProcess:
         """Return a worker of the backend that passed the self-test."""
         process = await self._start()
-        async with AsyncExitStack() as on_failure:
-            on_failure.push_async_callback(process.end)
+        try:
             execution = await process.run(program("probe.py"), None)
             if problems := execution.stdout.split("\n")[:-1]:
                 raise SandboxLost(f"the self-test failed: {', '.join(problems)}")
-            on_failure.pop_all()
+        except BaseException:  # Called off too: no process may be left behind.
+            await process.end()
+            raise
         return process
 
     async def _started_again(self, spare: Awaitable[SandboxProcess] | None = None) -> SandboxProcess:

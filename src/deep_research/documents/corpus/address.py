@@ -13,7 +13,7 @@ from urllib.parse import unquote_to_bytes
 _JOINERS = "\u200c\u200d"
 _ESCAPED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_WEB = re.compile(r"(https?):", re.IGNORECASE)
+_WEB = re.compile(r"\A(https?):", re.IGNORECASE)
 _WHITE_ENDS = re.compile(r"\A\s+|\s+\Z")
 
 
@@ -23,7 +23,7 @@ def address_of(path: str) -> str:
     if not (text.isascii() and text.isprintable() and "%" not in text):
         text = "".join(map(_escape_unseen, text))
     text = _WHITE_ENDS.sub(lambda ends: "".join(map(_escape, ends[0])), text)
-    return _WEB.sub(r"\1%3A", text, count=1) if _WEB.match(text) else text
+    return _WEB.sub(r"\1%3A", text)
 
 
 def path_of(address: str) -> str:

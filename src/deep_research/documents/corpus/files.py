@@ -42,7 +42,7 @@ def locate(folder: Path, address: str) -> tuple[str, Path]:
 def read_bytes(path: str | Path, address: str) -> tuple[bytes, os.stat_result]:
     """Return the content of a file and its state just before it was read."""
     # Without O_NONBLOCK, a pipe that took the file's place would hold us up for ever.
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         with os.fdopen(os.open(path, flags), "rb") as file:
             status = os.fstat(file.fileno())

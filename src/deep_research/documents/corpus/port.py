@@ -65,28 +65,21 @@ class Corpus(Protocol):
 
     async def refresh(self, on_progress: OnProgress | None = None) -> Survey:
         """Bring the index up to date with the documents, and say what was found."""
-        ...
 
     async def search(self, query: str, *, limit: int) -> list[PassageHit]:
         """Return the best passages first; equal scores by address and place."""
-        ...
 
     async def contents(self) -> list[Listed]:
         """Return what documents there are, by address."""
-        ...
 
     async def passages(self, address: str) -> list[PassageHit]:
         """Return all passages of a file in order, with a score of 0."""
-        ...
 
     async def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
         """Return the number of passages, and for each term of the analyzer how many of them hold it."""
-        ...
 
     async def spelled_like(self, term: str) -> str:
         """Return the known term that is spelled most like this one, "" where none is."""
-        ...
 
     async def close(self) -> None:
         """Let go of files and threads."""
-        ...

@@ -1,4 +1,7 @@
-"""ZIP-based files within bounds: a directory is read only if it is short, and what it states is not believed."""
+"""ZIP-based files within bounds: a directory is read only if it is short, and what it states is not believed.
+
+And the day on which an Office program saved one.
+"""
 
 import io
 import sys
@@ -6,10 +9,12 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 
-from deep_research.documents.readers.port import MAX_ARCHIVE_BYTES, MAX_ARCHIVE_ENTRIES
 from deep_research.errors import SourceDamaged, SourceError, SourceProtected
 
+MAX_ARCHIVE_ENTRIES = 10_000
+MAX_ARCHIVE_BYTES = 300_000_000
 ENCRYPTED = 0x1
 # Room for the entries that are allowed, with names of 350 bytes.
 _MAX_DIRECTORY_BYTES = 400 * MAX_ARCHIVE_ENTRIES
@@ -74,6 +79,12 @@ def _opened(raw: bytes, name: str) -> Iterator[zipfile.ZipFile]:
         if any(entry.flag_bits & ENCRYPTED for entry in entries):
             raise SourceProtected(f"{name!r} is protected by a password; save a copy without one.")
         yield archive
+
+
+def day_saved(modified: datetime | None, created: datetime | None, template: datetime | None = None) -> str:
+    """Return the day on which a file was saved last, or "" where nothing but the program's own template was."""
+    at = modified or created
+    return at.date().isoformat() if at and at.replace(tzinfo=None) != template else ""
 
 
 def _too_large(name: str) -> SourceError:

@@ -34,10 +34,6 @@ _MAX_CHILDREN = 2
 _COMPLETED = ("read", "refused", "failed", "size")
 # What a program may need to start at all. Nothing else is passed on, above all no keys.
 _PASSED_ON = ("LD_LIBRARY_PATH", "SYSTEMROOT")
-_START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from deep_research.documents.readers.child import main; main()"
-)
 # The interrupt of a terminal is for this process, which lets go of its children.
 _FLAGS = getattr(subprocess, "CREATE_NO_WINDOW", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 
@@ -47,6 +43,17 @@ class _ChildReply(NamedTuple):
 
     outcome: str
     body: bytes = b""
+
+
+def isolated(module: str, *passed_on: str) -> tuple[list[str], dict[str, str]]:
+    """Return the command that runs the `main` of a module of ours apart from everything else, and its environment.
+
+    A file in the folder where the user works must not pass for a module.
+    """
+    path = [entry for entry in sys.path if entry] + [str(Path(__file__).parents[3])]
+    start = f"import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {module} import main; main()"
+    environment = {name: os.environ[name] for name in (*_PASSED_ON, *passed_on) if name in os.environ}
+    return [sys.executable, "-I", "-c", start, json.dumps(path)], environment
 
 
 def read_in_child(module: str, raw: bytes, name: str) -> Reading:
@@ -79,14 +86,13 @@ class _Child:
     """One process, for one file at a time."""
 
     def __init__(self) -> None:
-        path = [entry for entry in sys.path if entry] + [str(Path(__file__).parents[3])]
+        command, environment = isolated("deep_research.documents.readers.child")
         self._process = subprocess.Popen(
-            # Isolated from the folder it is started in: a file there must not pass for a module.
-            [sys.executable, "-I", "-c", _START, json.dumps(path)],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
+            env=environment,
             start_new_session=True,
             creationflags=_FLAGS,
         )

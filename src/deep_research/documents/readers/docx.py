@@ -11,7 +11,7 @@ from docx.table import Table, _Cell
 from docx.text.paragraph import Paragraph
 from lxml import etree
 
-from deep_research.documents.readers.archive import DAMAGE, checked_names
+from deep_research.documents.readers.archive import DAMAGE, checked_names, day_saved
 from deep_research.documents.readers.blocks import BlockText
 from deep_research.documents.readers.port import Reading
 from deep_research.errors import SourceError
@@ -31,7 +31,7 @@ def read(raw: bytes, name: str) -> Reading:
         blocks = _blocks_of(document)
         properties = document.core_properties
         title, author = properties.title or "", properties.author or ""
-        dated = properties.modified or properties.created
+        published = day_saved(properties.modified, properties.created, _TEMPLATE_DATE)
     except (*DAMAGE, OpcError, etree.LxmlError) as exc:
         raise SourceError(
             f"{name!r} is damaged: Word's own parts are missing; open it in Word and save it again."
@@ -41,7 +41,7 @@ def read(raw: bytes, name: str) -> Reading:
         text=blocks.text(),
         title=title.strip() or next((place.label for place in places), ""),
         author="" if author == "python-docx" else author.strip(),
-        published=dated.date().isoformat() if dated and dated.replace(tzinfo=None) != _TEMPLATE_DATE else "",
+        published=published,
         places=places,
     )
 

@@ -77,8 +77,10 @@ _ROOTS = frozenset({"html", "body"})
 # A name that no page can write: HTML knows no namespaces.
 _DROPPED = "{urn:deep-research}dropped"
 _LENGTH = re.compile(r"(-?(?:\d+(?:\.\d*)?|\.\d+))(px|pt|r?em|ex|ch|vw|vh|cm|mm|in|%)?")
-_UNIT_PX = {"pt": 1.333, "vw": 12.8, "vh": 7.2, "cm": 37.8, "mm": 3.78, "in": 96.0, "ex": 8.0, "ch": 8.0}
 _PLAIN_PX = 16.0
+_UNIT_PX = {
+    "pt": 1.333, "vw": 12.8, "vh": 7.2, "cm": 37.8, "mm": 3.78, "in": 96.0, "ex": 8.0, "ch": 8.0, "rem": _PLAIN_PX
+}  # fmt: skip
 _READABLE_PX = 2.0
 # Far enough to be outside any screen; layouts shift things by less.
 _FAR_PX = 900.0
@@ -199,15 +201,13 @@ def _length_px(value: str, font_px: float = _PLAIN_PX) -> float | None:
     if length is None:
         return None
     number, unit = float(length[1]), length[2] or "px"
-    if unit in ("em", "rem", "%"):
-        return number * (font_px if unit == "em" else _PLAIN_PX if unit == "rem" else font_px / 100)
-    return number * _UNIT_PX.get(unit, 1.0)
+    return number * {**_UNIT_PX, "em": font_px, "%": font_px / 100}.get(unit, 1.0)
 
 
 def _style_of(declared: Declarations, coloured: Declarations, above: _Style) -> _Style:
     if not declared:
         return above
-    visibility = declared.get("visibility", "")
+    seen = {"visible": True, "hidden": False, "collapse": False}
     size = declared.get("font-size") or next(iter(_FONT_SIZE.findall(declared.get("font", ""))), "")
     font_px = _length_px(size, above.font_px) if size else above.font_px
     background = above.background
@@ -220,7 +220,7 @@ def _style_of(declared: Declarations, coloured: Declarations, above: _Style) -> 
     if "text" in declared.get("background-clip", "") + declared.get("-webkit-background-clip", ""):
         colour = None
     return _Style(
-        is_visible=above.is_visible if visibility not in ("hidden", "collapse", "visible") else visibility == "visible",
+        is_visible=seen.get(declared.get("visibility", ""), above.is_visible),
         font_px=_PLAIN_PX if font_px is None else font_px,
         colour=colour,
         background=background,

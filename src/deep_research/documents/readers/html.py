@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import trafilatura
 from lxml import etree, html
+from lxml.etree import _Element as Node
 
 from deep_research.documents.readers.blocks import BlockText, one_line
 from deep_research.documents.readers.encoding import decode
@@ -87,7 +88,7 @@ def read(raw: bytes, name: str) -> Reading:
     )
 
 
-def _read_article(tree: html.HtmlElement, *, guesses: bool, is_large: bool) -> tuple[BlockText, dict[str, Any]]:
+def _read_article(tree: Node, *, guesses: bool, is_large: bool) -> tuple[BlockText, dict[str, Any]]:
     """Return the article on a page, without the comments below it, and what the page tells about it."""
     article = BlockText()
     found = trafilatura.bare_extraction(
@@ -106,7 +107,7 @@ def _read_article(tree: html.HtmlElement, *, guesses: bool, is_large: bool) -> t
     return article, found.as_dict()
 
 
-def _choose(article: BlockText, tree: html.HtmlElement) -> tuple[html.HtmlElement, BlockText, tuple[str, ...]]:
+def _choose(article: BlockText, tree: Node) -> tuple[Node, BlockText, tuple[str, ...]]:
     """Return the article, the main part of the page where that is none, or the whole page; and what to warn of.
 
     Before it comes the element that holds it.
@@ -124,7 +125,7 @@ def _choose(article: BlockText, tree: html.HtmlElement) -> tuple[html.HtmlElemen
     return part.element, chosen, (MUCH_LEFT_OUT,) if is_small_part else ()
 
 
-def _is_article(article: str, main: str, posts: Sequence[etree._Element]) -> bool:
+def _is_article(article: str, main: str, posts: Sequence[Node]) -> bool:
     """Return whether an article is the main text: what it leaves out of the main part are scraps, or comments on it."""
     if not article or len(main) <= (1 + _MIN_PROSE_LEFT) * len(article):
         return bool(article)
@@ -146,7 +147,7 @@ def _is_article(article: str, main: str, posts: Sequence[etree._Element]) -> boo
     return left_weight < max(_MIN_PROSE_LEFT * weight_of(article), _MIN_PROSE_IN_REST * rest_weight)
 
 
-def _without_hidden(tree: html.HtmlElement, raw: bytes, name: str) -> tuple[html.HtmlElement, bool]:
+def _without_hidden(tree: Node, raw: bytes, name: str) -> tuple[Node, bool]:
     """Return a page without what it hides; one that scripts would fill, as browsers without scripts show it.
 
     And whether hidden text may be left in it.
@@ -165,7 +166,7 @@ def _without_hidden(tree: html.HtmlElement, raw: bytes, name: str) -> tuple[html
     return (bare, is_left_in_bare) if _letters(bare, min_chars) >= min_chars else (tree, is_hidden_left)
 
 
-def _letters(element: etree._Element, enough: int) -> int:
+def _letters(element: Node, enough: int) -> int:
     """Count the letters of what stands in an element, until there are enough; a page's head is not shown."""
     count = 0
     body = element.find("body")
@@ -176,7 +177,7 @@ def _letters(element: etree._Element, enough: int) -> int:
     return count
 
 
-def _open_wrappers(tree: html.HtmlElement) -> None:
+def _open_wrappers(tree: Node) -> None:
     """Let nothing hide the elements that hold all of a page: scripts show them once it has loaded."""
     element = tree.find("body")
     while element is not None and not (element.text or "").strip():
@@ -222,13 +223,13 @@ def add_visible(source: str, blocks: BlockText, name: str) -> bool:
     return is_hidden_left
 
 
-def parse_page(raw: bytes, name: str) -> html.HtmlElement:
+def parse_page(raw: bytes, name: str) -> Node:
     """Return the tree of a page in whatever encoding it is."""
     declared = _DECLARED.search(raw[:4096])
     return _parse(decode(raw, name, declared=declared[1].decode("ascii") if declared else "")[0], name)
 
 
-def _parse(source: str, name: str) -> html.HtmlElement:
+def _parse(source: str, name: str) -> Node:
     try:
         tree = html.document_fromstring(_XML_DECLARATION.sub("", source))
     except (etree.LxmlError, ValueError) as exc:
@@ -243,7 +244,7 @@ def _parse(source: str, name: str) -> html.HtmlElement:
     return tree
 
 
-def _walk_main(body: etree._Element, blocks: BlockText) -> None:
+def _walk_main(body: Node, blocks: BlockText) -> None:
     """Put trafilatura's own elements (head, p, list, table, quote, code) into blocks."""
     for element in body:
         tag = element.tag
@@ -271,7 +272,7 @@ def _walk_main(body: etree._Element, blocks: BlockText) -> None:
         blocks.paragraph(element.tail or "")
 
 
-def _add_list(element: etree._Element, blocks: BlockText, depth: int) -> None:
+def _add_list(element: Node, blocks: BlockText, depth: int) -> None:
     for item in element.iterchildren("item"):
         nested = list(item.iterchildren("list"))
         if not nested:
@@ -282,7 +283,7 @@ def _add_list(element: etree._Element, blocks: BlockText, depth: int) -> None:
             _add_list(inner, blocks, depth + 1)
 
 
-def _content(element: etree._Element) -> str:
+def _content(element: Node) -> str:
     """Return the text inside an element; a child that breaks the line separates words although it holds none."""
     parts = []
     for event, node in etree.iterwalk(element, events=("start", "end")):
@@ -295,13 +296,13 @@ def _content(element: etree._Element) -> str:
     return one_line("".join(parts))
 
 
-def _visible(tree: html.HtmlElement) -> BlockText:
+def _visible(tree: Node) -> BlockText:
     blocks = BlockText()
     _add_visible(tree, blocks)
     return blocks
 
 
-def _add_visible(tree: html.HtmlElement, blocks: BlockText) -> None:
+def _add_visible(tree: Node, blocks: BlockText) -> None:
     """Add everything a page shows, without telling main text from the rest."""
     pending: list[str] = []
 
@@ -310,7 +311,7 @@ def _add_visible(tree: html.HtmlElement, blocks: BlockText) -> None:
         pending.clear()
         blocks.item(text) if as_item else blocks.paragraph(text)
 
-    skip: etree._Element | None = None
+    skip: Node | None = None
     for event, node in etree.iterwalk(tree, events=("start", "end")):
         if skip is not None:
             if event == "end" and node is skip:
@@ -336,7 +337,7 @@ def _add_visible(tree: html.HtmlElement, blocks: BlockText) -> None:
     flush()
 
 
-def _is_layout(node: etree._Element) -> bool:
+def _is_layout(node: Node) -> bool:
     """Return whether a row only arranges the page: its cells hold blocks of their own."""
     return node.tag == "tr" and any(
         next(cell.iter(*_IN_LAYOUT), None) is not None or len(list(islice(cell.iter("p"), 2))) == 2
@@ -344,7 +345,7 @@ def _is_layout(node: etree._Element) -> bool:
     )
 
 
-def _add_whole(node: etree._Element, blocks: BlockText) -> None:
+def _add_whole(node: Node, blocks: BlockText) -> None:
     if node.tag == "tr":
         blocks.row(map(_content, node.iterchildren("td", "th")))
     elif node.tag == "pre":
@@ -365,7 +366,7 @@ _MAX_SPAN = 1_000
 _MAX_SPAN_DIGITS = 1_000
 
 
-def extent_of(tree: html.HtmlElement) -> Extent:
+def extent_of(tree: Node) -> Extent:
     """Judge a page by its elements, and by the cells its tables have once they are filled up."""
     count = rows = widest = covered = 0
     for count, element in enumerate(tree.iter()):
@@ -383,7 +384,7 @@ def extent_of(tree: html.HtmlElement) -> Extent:
     return "large" if count > _MAX_COMMON_ELEMENTS else "common"
 
 
-def _span(cell: html.HtmlElement, name: str) -> int:
+def _span(cell: Node, name: str) -> int:
     stated = cell.get(name) or ""
     if len(stated) > _MAX_SPAN_DIGITS:
         return _MAX_FILLED_CELLS + 1

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from statistics import median
 from typing import NamedTuple
 
-from lxml import etree, html
+from lxml import etree
+from lxml.etree import _Element as Node
 
 from deep_research.documents.readers.blocks import one_line
 from deep_research.text.folding import to_simplified
@@ -68,17 +69,17 @@ _MAX_GROUPS = 20
 _MIN_BODY_SHARE = 0.5
 _MAX_PANEL_LINE = 70
 
-_Weights = dict[etree._Element, float]
+_Weights = dict[Node, float]
 
 
 class MainPart(NamedTuple):
     """The element that holds the main text, and those in it that are posts: of a thread, or comments on an article."""
 
-    element: html.HtmlElement
-    posts: tuple[html.HtmlElement, ...]
+    element: Node
+    posts: tuple[Node, ...]
 
 
-def take_main_part(tree: html.HtmlElement) -> MainPart:
+def take_main_part(tree: Node) -> MainPart:
     """Take the margins out of a page without hidden text and return what is left; the tree is changed."""
     found = tree.find("body")
     body = tree if found is None else found
@@ -106,7 +107,7 @@ def weight_of(text: str | None) -> float:
     return len(stripped) if stripped.isascii() else len(stripped) + (_HAN_WEIGHT - 1) * len(_HAN.findall(stripped))
 
 
-def _weigh(elements: list[etree._Element]) -> _Weights:
+def _weigh(elements: list[Node]) -> _Weights:
     """Return the weight of the text in each element; `elements` are in document order, the outermost first."""
     weights = {element: weight_of(element.text) for element in elements}
     for element in reversed(elements[1:]):
@@ -114,7 +115,7 @@ def _weigh(elements: list[etree._Element]) -> _Weights:
     return weights
 
 
-def _drop(element: etree._Element, weights: _Weights) -> None:
+def _drop(element: Node, weights: _Weights) -> None:
     weight = weights[element]
     for above in element.iterancestors():
         if above in weights:
@@ -124,7 +125,7 @@ def _drop(element: etree._Element, weights: _Weights) -> None:
     element.drop_tree()
 
 
-def _by_element(element: etree._Element, weights: _Weights, whole: float) -> etree._Element | None:
+def _by_element(element: Node, weights: _Weights, whole: float) -> Node | None:
     """Find menus, margins and controls by their element; a button that asks or tells something is kept."""
     tag = element.tag
     if tag in ("header", "footer"):
@@ -137,12 +138,12 @@ def _by_element(element: etree._Element, weights: _Weights, whole: float) -> etr
     return element if is_margin and weights[element] < _MAX_MARGIN_SHARE * whole else None
 
 
-def _asks_or_heads(button: etree._Element) -> bool:
+def _asks_or_heads(button: Node) -> bool:
     text = one_line(button.xpath("string()"))
     return text.endswith(("?", "？")) or any(above.tag in _HEADINGS for above in button.iterancestors())
 
 
-def _by_name(element: etree._Element, weights: _Weights, whole: float) -> etree._Element | None:
+def _by_name(element: Node, weights: _Weights, whole: float) -> Node | None:
     """Find what its class or id calls a margin."""
     names = f"{element.get('class', '')} {element.get('id', '')}"
     if names == " " or element.tag in ("main", "article"):
@@ -151,7 +152,7 @@ def _by_name(element: etree._Element, weights: _Weights, whole: float) -> etree.
     return element if is_margin and weights[element] < _MAX_MARGIN_SHARE * whole else None
 
 
-def _by_heading(element: etree._Element, weights: _Weights, whole: float) -> etree._Element | None:
+def _by_heading(element: Node, weights: _Weights, whole: float) -> Node | None:
     """Find a section by a heading that offers something beside the text: the largest that begins with the heading."""
     if element.tag not in _HEADINGS or element.tag == "h1" or not 0 < weights[element] <= _MAX_HEADING:
         return None
@@ -166,21 +167,21 @@ def _by_heading(element: etree._Element, weights: _Weights, whole: float) -> etr
     return section
 
 
-def _is_first_text(element: etree._Element, parent: etree._Element, weights: _Weights) -> bool:
+def _is_first_text(element: Node, parent: Node, weights: _Weights) -> bool:
     for count, before in enumerate(element.itersiblings(preceding=True)):
         if count == _MAX_EMPTY_BEFORE or weights.get(before, 0) or weight_of(before.tail):
             return False
     return not weight_of(parent.text)
 
 
-MARGIN_RULES: tuple[Callable[[etree._Element, _Weights, float], etree._Element | None], ...] = (
+MARGIN_RULES: tuple[Callable[[Node, _Weights, float], Node | None], ...] = (
     _by_element,
     _by_name,
     _by_heading,
 )
 
 
-def _main_element(body: html.HtmlElement, weights: _Weights) -> html.HtmlElement:
+def _main_element(body: Node, weights: _Weights) -> Node:
     """Return what the page marks as its main part, if it marks one and that is no mere corner of it."""
     marked = [element for element in weights if element.tag == "main" or element.get("role") == "main"]
     if len(marked) == 1 and weights[marked[0]] >= _MIN_MAIN_SHARE * weights[body]:
@@ -188,10 +189,10 @@ def _main_element(body: html.HtmlElement, weights: _Weights) -> html.HtmlElement
     return body
 
 
-def _posts(main: html.HtmlElement, weights: _Weights) -> list[etree._Element]:
+def _posts(main: Node, weights: _Weights) -> list[Node]:
     """Return the posts of a thread: most of the page in elements of one make side by side, each with a date."""
     min_weight = _MIN_POSTS_SHARE * weights[main]
-    groups: list[list[etree._Element]] = []
+    groups: list[list[Node]] = []
     for parent in main.iter(etree.Element):
         if weights[parent] < min_weight:
             continue
@@ -204,23 +205,23 @@ def _posts(main: html.HtmlElement, weights: _Weights) -> list[etree._Element]:
     return next((group for group in largest_first if _is_thread(group, weights)), [])
 
 
-def _is_large(group: list[etree._Element], weights: _Weights, min_weight: float) -> bool:
+def _is_large(group: list[Node], weights: _Weights, min_weight: float) -> bool:
     sizes = [weights[post] for post in group]
     return len(sizes) >= _MIN_POSTS and sum(sizes) >= min_weight and median(sizes) >= _MIN_MEDIAN_POST
 
 
-def _is_thread(group: list[etree._Element], weights: _Weights) -> bool:
+def _is_thread(group: list[Node], weights: _Weights) -> bool:
     linked = sum(weights[link] for post in group for link in post.iter("a"))
     return linked < _MAX_LINKED * sum(weights[post] for post in group) and sum(
         map(_is_dated, group)
     ) >= _MIN_DATED * len(group)
 
 
-def _is_dated(post: etree._Element) -> bool:
+def _is_dated(post: Node) -> bool:
     return next(post.iter("time"), None) is not None or _DATE.search(" ".join(map(str, post.itertext()))) is not None
 
 
-def _shorten_panels(post: etree._Element, weights: _Weights) -> None:
+def _shorten_panels(post: Node, weights: _Weights) -> None:
     """Leave only the first line of what stands around a post's body in short lines: its author, its date."""
     body = post
     while children := [child for child in body.iterchildren(etree.Element) if weights[child]]:
@@ -233,7 +234,7 @@ def _shorten_panels(post: etree._Element, weights: _Weights) -> None:
         body = heaviest
 
 
-def _keep_first_line(panel: etree._Element) -> None:
+def _keep_first_line(panel: Node) -> None:
     elements = panel.iter(etree.Element)
     filled = [one for one in elements if weight_of(one.text) or any(weight_of(child.tail) for child in one)]
     for element in filled[1:]:

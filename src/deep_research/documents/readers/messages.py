@@ -46,15 +46,15 @@ class _History:
     def parted(self, text: str) -> tuple[str, str]:
         """Return what a message adds, and what it quotes that no message before it holds."""
         mark = _QUOTES_BELOW.search(text)
-        own, quoted = (text[: mark.start()], text[mark.start() :]) if mark else (text, "")
-        lines = own.split("\n")
-        own = "\n".join(line for line in lines if not line.startswith(">"))
-        quoted = "\n".join([line for line in lines if line.startswith(">")] + quoted.split("\n"))
-        bare = [_QUOTE_MARK.sub("", line) for line in quoted.split("\n")]
+        end = mark.start() if mark else len(text)
+        lines = text[:end].split("\n")
+        own = [line for line in lines if not line.startswith(">")]
+        quoted = [line for line in lines if line.startswith(">")] + text[end:].split("\n")
+        bare = [_QUOTE_MARK.sub("", line) for line in quoted]
         fresh = [line for line in bare if not line.strip() or line.strip() not in self._lines]
-        self._lines.update(line.strip() for line in (*own.split("\n"), *fresh))
+        self._lines.update(line.strip() for line in (*own, *fresh))
         holds_more = any(line.strip() and not _QUOTES_BELOW.match(line) for line in fresh)
-        return own.strip("\n"), "\n".join(fresh).strip("\n") if holds_more else ""
+        return "\n".join(own).strip("\n"), "\n".join(fresh).strip("\n") if holds_more else ""
 
 
 def reading_of(messages: Iterable[MessageRecord], warnings: Sequence[str]) -> Reading:

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Literal
 from urllib.parse import urlsplit
 
-from lxml import html
+from lxml.etree import _Element as Node
 
 from deep_research.documents.readers.blocks import one_line
 from deep_research.value import Value
@@ -46,7 +46,7 @@ class PageFacts(Value):
     declared: Literal["article", "thread", ""] = ""
 
 
-def page_facts(tree: html.HtmlElement) -> PageFacts:
+def page_facts(tree: Node) -> PageFacts:
     """Return what a page declares, article data before meta elements; call it before scripts are dropped."""
     metas = _metas(tree)
     scripts = [script.text or "" for script in tree.iter("script") if "ld+json" in (script.get("type") or "")]
@@ -76,7 +76,7 @@ def iso_date(text: str) -> str:
     return whole if found[3] else whole[:7]
 
 
-def _metas(tree: html.HtmlElement) -> _Metas:
+def _metas(tree: Node) -> _Metas:
     found: _Metas = {}
     for meta in tree.iter("meta"):
         names = (meta.get(key) for key in ("property", "name", "itemprop", "http-equiv"))
@@ -120,7 +120,7 @@ def _text(value: object) -> str:
     return one_line(value) if isinstance(value, str) else ""
 
 
-def _marked_time(tree: html.HtmlElement) -> str:
+def _marked_time(tree: Node) -> str:
     """Return the time an element is marked with as the page's date of publication."""
     for element in tree.iter("time", "span", "abbr"):
         if "datepublished" in (element.get("itemprop") or "").lower() or "pubdate" in element.attrib:
@@ -128,7 +128,7 @@ def _marked_time(tree: html.HtmlElement) -> str:
     return ""
 
 
-def _canonical(tree: html.HtmlElement, metas: _Metas) -> str:
+def _canonical(tree: Node, metas: _Metas) -> str:
     """Return the address a page calls its own, if it is a whole one."""
     links = (str(link.get("href")) for link in tree.iter("link") if "canonical" in (link.get("rel") or "").lower())
     for address in map(str.strip, (*links, *metas.get("og:url", ()))):
@@ -139,14 +139,14 @@ def _canonical(tree: html.HtmlElement, metas: _Metas) -> str:
     return ""
 
 
-def _primary_language(tree: html.HtmlElement, metas: _Metas) -> str:
+def _primary_language(tree: Node, metas: _Metas) -> str:
     """Return the language a page declares, without its region: `de` for `de-AT`."""
     declared = str(tree.get("lang") or next(iter(metas.get("content-language", [])), ""))
     primary = declared.replace("_", "-").partition("-")[0].strip().lower()
     return primary if primary.isalpha() and 2 <= len(primary) <= 3 else ""
 
 
-def _declared(tree: html.HtmlElement, metas: _Metas, scripts: list[str]) -> Literal["article", "thread", ""]:
+def _declared(tree: Node, metas: _Metas, scripts: list[str]) -> Literal["article", "thread", ""]:
     """Return what the page's linked data or marked elements call it; a list marks many articles, an article one."""
     linked = {kind for script in scripts for kind in _TYPE.findall(script)}
     marked = [str(element.get("itemtype")).rpartition("/")[2] for element in tree.xpath("//*[@itemtype]")]

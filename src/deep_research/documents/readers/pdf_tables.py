@@ -334,9 +334,11 @@ def _aligned_at(lines: _Lines, at: int, rules: _Edges, above: PageTable | None) 
     else:
         return None
     end = at
-    while end < len(lines) and (end == at or _distance(lines, end) < _TABLE_GAP * lines[end][0].height):
-        if not _take_line(lines[end], end, columns, None if above else at):
-            break
+    while (
+        end < len(lines)
+        and (end == at or _distance(lines, end) < _TABLE_GAP * lines[end][0].height)
+        and _take_line(lines[end], end, columns, None if above else at)
+    ):
         end += 1
     columns = _with_headers(columns, at)
     bands = [sum(rule.at > line[0].middle and _spans(rule, columns) for rule in rules) for line in lines[at:end]]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import islice
 from urllib.parse import unquote, urljoin, urlsplit
 
-from lxml import etree, html
+from lxml.etree import _Element as Node
 
 from deep_research.documents.readers.blocks import one_line
 from deep_research.report.sources.document import DocumentPicture
@@ -23,7 +23,7 @@ _SIZE = re.compile(r"\s*(\d{1,5})(?:px)?\s*")
 _ADDRESSES = ("data-src", "data-original", "data-lazy-src", "src")
 
 
-def pictures_of(page: html.HtmlElement, name: str) -> tuple[DocumentPicture, ...]:
+def pictures_of(page: Node, name: str) -> tuple[DocumentPicture, ...]:
     """Return the pictures of a page's main part that say what they show; `name` is the address of the page."""
     base = next((str(each.get("href")) for each in page.getroottree().iter("base") if each.get("href")), "")
     found = ((_address(image), _caption(image)) for image in page.iter("img") if not _is_sign(image))
@@ -40,14 +40,14 @@ def listed_pictures(found: Iterable[tuple[str, str]], name: str, *, base: str = 
     return tuple(islice(pictures.values(), _MAX_PICTURES))
 
 
-def _address(image: etree._Element) -> str:
+def _address(image: Node) -> str:
     """Return the address of a picture; a place holder is written into the page itself."""
     links = [str(image.get(name)) for name in _ADDRESSES if image.get(name)]
     links += [part.split()[0] for part in str(image.get("srcset") or "").split(",") if part.split()]
     return next((link for link in links if not link.startswith("data:")), "")
 
 
-def _caption(image: etree._Element) -> str:
+def _caption(image: Node) -> str:
     """Return what stands below a picture, else the words that stand for it."""
     figure = next(image.iterancestors("figure"), None)
     below = next(figure.iter("figcaption"), None) if figure is not None else None
@@ -55,7 +55,7 @@ def _caption(image: etree._Element) -> str:
     return caption if caption.strip() else str(image.get("alt") or "")
 
 
-def _is_sign(image: etree._Element) -> bool:
+def _is_sign(image: Node) -> bool:
     sides = [_SIZE.fullmatch(str(image.get(side) or "")) for side in ("width", "height")]
     named = " ".join(str(image.get(name) or "") for name in ("class", "id", "src"))
     is_small = any(side and int(side[1]) < _MIN_SIDE for side in sides)

@@ -14,8 +14,6 @@ MAX_FILE_BYTES = 100_000_000
 # What a file gives that is read in a process of its own, with its places.
 MAX_TEXT_BYTES = 50_000_000
 MAX_PAGES = 2_000
-MAX_ARCHIVE_ENTRIES = 10_000
-MAX_ARCHIVE_BYTES = 300_000_000
 MAX_MESSAGES = 20_000
 # More elements of a page are not searched for its main text: trafilatura alone takes some five seconds for these.
 MAX_ELEMENTS = 50_000

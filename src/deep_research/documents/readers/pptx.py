@@ -18,7 +18,7 @@ from pptx.shapes.group import GroupShape
 from pptx.slide import Slide
 from pptx.text.text import TextFrame
 
-from deep_research.documents.readers.archive import DAMAGE, checked_names
+from deep_research.documents.readers.archive import DAMAGE, checked_names, day_saved
 from deep_research.documents.readers.blocks import BlockText, one_line
 from deep_research.documents.readers.number_format import shown
 from deep_research.documents.readers.port import MAX_PAGES, MAX_ROWS, Reading
@@ -50,7 +50,7 @@ def read(raw: bytes, name: str) -> Reading:
             _add_slide(slide, blocks)
         properties = presentation.core_properties
         title, author = one_line(properties.title or ""), one_line(properties.author or "")
-        dated = properties.modified or properties.created
+        published = day_saved(properties.modified, properties.created, _TEMPLATE_DATE)
         hidden = [str(number) for number, slide in enumerate(slides, start=1) if slide._element.get("show") == "0"]
     except (*DAMAGE, PythonPptxError, etree.LxmlError) as exc:
         raise SourceError(
@@ -67,7 +67,7 @@ def read(raw: bytes, name: str) -> Reading:
         text=blocks.text(),
         title=next(headings, "") if _EMPTY_TITLE.fullmatch(title) else title,
         author=author,
-        published=dated.date().isoformat() if dated and dated.replace(tzinfo=None) != _TEMPLATE_DATE else "",
+        published=published,
         places=places,
         warnings=tuple(warnings),
     )

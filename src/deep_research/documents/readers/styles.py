@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from lxml import html
+from lxml.etree import _Element as Node
 
 Declarations = dict[str, str]
 
@@ -56,7 +56,7 @@ class Compound(NamedTuple):
     attributes: tuple[tuple[str, str | None], ...]
     is_child: bool
 
-    def matches(self, element: html.HtmlElement) -> bool:
+    def matches(self, element: Node) -> bool:
         """Return whether an element is of this kind."""
         return (
             (not self.tag or self.tag == element.tag)
@@ -96,13 +96,13 @@ class StyleSheet:
         """Return whether there were too many rules to hold all of them against every element."""
         return self._has_left_out or self._checks_left <= 0
 
-    def may_hide(self, element: html.HtmlElement) -> bool:
+    def may_hide(self, element: Node) -> bool:
         """Return whether some rule might take an element out of sight; cheaper than asking for all that holds."""
         return bool(self._hiding) and any(
             self._applies(rule.steps, element) for key in _keys(element) for rule in self._hiding.get(key, ())
         )
 
-    def of(self, element: html.HtmlElement) -> Declarations:
+    def of(self, element: Node) -> Declarations:
         """Return what holds for an element, its `style` attribute included."""
         filed = (rule for key in _keys(element) for rule in self._by_key.get(key, ()))
         rules = [rule for rule in filed if self._applies(rule.steps, element)]
@@ -136,7 +136,7 @@ class StyleSheet:
             else:
                 self._has_left_out = True
 
-    def _applies(self, steps: tuple[Compound, ...], element: html.HtmlElement) -> bool:
+    def _applies(self, steps: tuple[Compound, ...], element: Node) -> bool:
         """Return whether a selector meets an element: the last step here, the others above it."""
         if not self._meets(steps[-1], element):
             return False
@@ -152,12 +152,12 @@ class StyleSheet:
             is_child, ancestor = step.is_child, ancestor.getparent()
         return True
 
-    def _meets(self, step: Compound, element: html.HtmlElement) -> bool:
+    def _meets(self, step: Compound, element: Node) -> bool:
         self._checks_left -= 1 + len(element.get("class") or "") // _CLASS_CHARS_PER_CHECK
         return self._checks_left > 0 and step.matches(element)
 
 
-def _keys(element: html.HtmlElement) -> list[str]:
+def _keys(element: Node) -> list[str]:
     """Return what the last step of a rule for this element can be filed under."""
     classes = dict.fromkeys((element.get("class") or "").split())
     keys = ["", str(element.tag), *(f".{name}" for name in classes)]
@@ -267,7 +267,7 @@ def _attribute(condition: str) -> tuple[str, str | None] | None:
     return name.lower(), value if equals else None
 
 
-def page_sheet(tree: html.HtmlElement) -> StyleSheet:
+def page_sheet(tree: Node) -> StyleSheet:
     """Return the sheet of a page's own rules."""
     own = (style for style in tree.iter("style") if _holds_on_screen(f"@media {style.get('media', 'all').lower()}"))
     css = "\n".join(style.xpath("string()") for style in own)
@@ -275,7 +275,7 @@ def page_sheet(tree: html.HtmlElement) -> StyleSheet:
     return StyleSheet(css, used=frozenset(used), element_count=sum(1 for _ in tree.iter()))
 
 
-def has_other_sheets(tree: html.HtmlElement) -> bool:
+def has_other_sheets(tree: Node) -> bool:
     """Return whether rules that are not known here shape the page too."""
     return any("stylesheet" in (link.get("rel") or "").lower() for link in tree.iter("link")) or any(
         "@import" in (style.text or "") for style in tree.iter("style")

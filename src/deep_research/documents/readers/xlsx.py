@@ -14,7 +14,7 @@ from openpyxl.utils.datetime import to_excel
 from openpyxl.utils.exceptions import InvalidFileException
 from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
-from deep_research.documents.readers.archive import DAMAGE, checked_names
+from deep_research.documents.readers.archive import DAMAGE, checked_names, day_saved
 from deep_research.documents.readers.blocks import BlockText, one_line
 from deep_research.documents.readers.grid import GridRow, add_grid, column_letters
 from deep_research.documents.readers.number_format import is_date_format, shown
@@ -52,12 +52,12 @@ def read(raw: bytes, name: str) -> Reading:
         remarks.append(f"only the first {MAX_SHEETS} of {sheet_count} sheets were read")
     if uncounted:
         remarks.append(f"{uncounted} formulas have no stored value; open the file in Excel and save it to count them")
-    author, dated = one_line(properties.creator or ""), properties.modified or properties.created
+    author = one_line(properties.creator or "")
     return Reading(
         text=blocks.text(),
         title=one_line(properties.title or ""),
         author="" if author.lower() in _TOOL_NAMES else author,
-        published=dated.date().isoformat() if dated else "",
+        published=day_saved(properties.modified, properties.created),
         places=blocks.places(),
         warnings=tuple(remarks),
     )

@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, TypeVar
@@ -103,11 +103,6 @@ def load_statements(package: str) -> dict[str, str]:
     return {name: _PARAMETER.sub(r"%(\1)s", query.replace("%", "%%")) for name, query in queries.items()}
 
 
-@cache
-def _migrations(package: str) -> dict[int, str]:
-    return load_scripts(package, "migrations_postgres")
-
-
 class PostgresSession(Session):
     """One transaction, which has begun, or does so with the first query."""
 
@@ -117,40 +112,34 @@ class PostgresSession(Session):
         self, connection: PostgresConnection, location: str, statements: dict[str, str], *, begin: str = ""
     ) -> None:
         self._connection = connection
-        self._location = location
+        self.location = location
         self._statements = statements
         self._begin = begin
 
-    @property
-    def location(self) -> str:
-        return self._location
-
     def all(self, query: str, **values: Column) -> list[Row]:
-        with _our_errors(self._location, self._connection):
-            return list(self._execute(self._statements[query], values).fetchall())
+        return list(self._execute(self._statements[query], values).fetchall())
 
     def run(self, query: str, **values: Column) -> int:
-        with _our_errors(self._location, self._connection):
-            return self._execute(self._statements[query], values).rowcount
+        return self._execute(self._statements[query], values).rowcount
 
     def _execute(self, statement: str, values: dict[str, Column]) -> psycopg.Cursor[dict[str, Any]]:
-        if self._begin:
-            self._connection.execute(self._begin)
-            self._begin = ""
-        return self._connection.execute(statement, values)
+        with _our_errors(self.location, self._connection):
+            if self._begin:
+                self._connection.execute(self._begin)
+                self._begin = ""
+            return self._connection.execute(statement, values)
 
     def many(self, query: str, rows: Iterable[Mapping[str, Column]]) -> None:
-        with _our_errors(self._location, self._connection), self._connection.cursor() as cursor:
+        with _our_errors(self.location, self._connection), self._connection.cursor() as cursor:
             cursor.executemany(self._statements[query], rows)
 
     def clock_ahead_s(self) -> float:
         before_s = time.time()
-        with _our_errors(self._location, self._connection):
-            (row,) = self._execute(_CLOCK, {}).fetchall()
+        (row,) = self._execute(_CLOCK, {}).fetchall()
         return float(row["now_s"]) - (before_s + time.time()) / 2
 
     def corrupt(self) -> StoreCorrupt:
-        return _corrupt(self._location)
+        return _corrupt(self.location)
 
 
 class PostgresDatabase:
@@ -221,11 +210,12 @@ class PostgresDatabase:
     def _opened(self) -> "ConnectionPool[PostgresConnection]":
         if self._pool is None:
             pool = self._taken_pool()
-            with ExitStack() as on_failure:
-                on_failure.callback(_pools.release, self._url)
+            try:
                 with pool.connection(timeout=self._patience_s) as connection, _our_errors(self.location, connection):
                     self._bring_up_to_date(connection)
-                on_failure.pop_all()
+            except BaseException:
+                _pools.release(self._url)
+                raise
             self._pool = pool
         return self._pool
 
@@ -256,12 +246,7 @@ class PostgresDatabase:
 
     def _is_committed(self, lost: str, write: str) -> bool:
         """Return whether a write was kept whose connection was lost before its answer came."""
-
-        def lookup(connection: PostgresConnection) -> bool:
-            (row,) = connection.execute(_LAST_WRITE, [lost]).fetchall()
-            return bool(row["id"] == write)
-
-        return self._patiently(lookup)
+        return self._patiently(lambda connection: connection.execute(_LAST_WRITE, [lost]).fetchall() == [{"id": write}])
 
     def _session(self, connection: PostgresConnection, *, begin: str = "") -> PostgresSession:
         return PostgresSession(connection, self.location, load_statements(self._package), begin=begin)
@@ -294,7 +279,7 @@ class PostgresDatabase:
             pool.putconn(connection)
 
     def _bring_up_to_date(self, connection: PostgresConnection) -> None:
-        scripts = _migrations(self._package)
+        scripts = load_scripts(self._package, "migrations_postgres")
         newest, present = max(scripts), self._schema_number(connection)
         (found,) = connection.execute("SELECT to_regclass('last_writes') AS name").fetchall()
         if present < newest or found["name"] is None:

@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -203,10 +203,11 @@ def _connect_as_it_stands(path: Path, options: str) -> sqlite3.Connection:
 @contextmanager
 def _closed_on_failure(connection: sqlite3.Connection) -> Iterator[None]:
     """Close a connection that cannot be made ready."""
-    with ExitStack() as on_failure:
-        on_failure.callback(connection.close)
+    try:
         yield
-        on_failure.pop_all()
+    except BaseException:
+        connection.close()
+        raise
 
 
 class SqliteSession(Session):
@@ -218,10 +219,7 @@ class SqliteSession(Session):
         self._file = file
         self._connection = connection
         self._queries = load_queries(file.package)
-
-    @property
-    def location(self) -> str:
-        return self._file.location
+        self.location = file.location
 
     def all(self, query: str, **values: Column) -> list[Row]:
         with self._file.our_errors():
@@ -258,13 +256,10 @@ class SqliteFile:
         self, path: Path, *, busy_timeout_s: float = 30.0, package: str = "deep_research.storage.store"
     ) -> None:
         self.path = path
+        self.location = str(path)
         self.package = package
         self._busy_timeout_s = busy_timeout_s
         self._connection: sqlite3.Connection | None = None
-
-    @property
-    def location(self) -> str:
-        return str(self.path)
 
     def read(self, work: Callable[[Session], T]) -> T:
         return self._do(lambda connection: self._patiently(lambda: self._transact(connection, "BEGIN", work)))

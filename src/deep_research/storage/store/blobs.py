@@ -20,15 +20,12 @@ class BlobStorage(Protocol):
 
     def put(self, name: str, raw: bytes) -> None:
         """Keep bytes; they are there for everybody once this returns."""
-        ...
 
     def get(self, name: str) -> bytes | None:
         """Return the bytes of a name, None where there are none."""
-        ...
 
     def delete(self, name: str) -> None:
         """Drop the bytes of a name, if there are any."""
-        ...
 
 
 def new_name(blob: str) -> str:
@@ -51,7 +48,7 @@ class FolderBlobs:
             temporary.replace(target)
         except OSError as exc:
             with suppress(OSError):
-                temporary.unlink(missing_ok=True)
+                temporary.unlink()
             raise CannotWrite(f"Cannot write {target}: {exc.strerror}. Check the folder of `blobs`.") from exc
 
     def get(self, name: str) -> bytes | None:

@@ -228,10 +228,10 @@ SELECT * FROM documents WHERE id = :document
 INSERT INTO run_documents (run, address, document) VALUES (:run, :address, :document)
 ON CONFLICT (run, address) DO UPDATE SET document = excluded.document
 
--- name: list_addresses
+-- name: list_run_documents
 SELECT * FROM run_documents WHERE run = :run ORDER BY address
 
--- name: count_addresses
+-- name: count_run_documents
 SELECT count(*) AS rows FROM run_documents NOT INDEXED WHERE run = :run
 
 -- name: get_passage

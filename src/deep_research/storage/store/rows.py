@@ -367,22 +367,19 @@ def append_events(session: Session, run: str, events: Sequence[NewEvent]) -> lis
     return new
 
 
-def run_row(session: Session, run: str) -> Row:
+def run_row(session: Session, run: str, query: str = "get_run") -> Row:
     """Return the row of a run by its whole id; raise `UnknownRun` if there is none."""
-    return _checked_row(session, run, session.one("get_run", run=run))
-
-
-def lock_run(session: Session, run: str) -> Row:
-    """Return the same, and let nobody else change the run before this transaction ends."""
-    return _checked_row(session, run, session.one("lock_run", run=run))
-
-
-def _checked_row(session: Session, run: str, row: Row | None) -> Row:
+    row = session.one(query, run=run)
     if row is None:
         raise _unknown(session, run)
     if row["id"] != run:
         raise damaged("runs", run)
     return row
+
+
+def lock_run(session: Session, run: str) -> Row:
+    """Return the same, and let nobody else change the run before this transaction ends."""
+    return run_row(session, run, "lock_run")
 
 
 def _unknown(session: Session, run: str) -> DeepResearchError:
@@ -423,22 +420,21 @@ def read_events(session: Session, run: str, *, after: int = 0, limit: int | None
 
 def read_answers(session: Session, run: str) -> dict[str, Json]:
     """Return the user's answers by scope."""
-    found = session.all("list_answers", run=run)
-    if not session.trusts_indexes:
-        _require(len(found), session.all("count_answers", run=run)[0]["rows"], "answers", run)
-    for row in found:
-        require_sound(row, "answers", row["scope"])
+    found = _rows_of(session, run, "answers", "scope")
     return {row["scope"]: read_json(row["answer"], "answers", row["scope"]) for row in found}
 
 
 def list_addresses(session: Session, run: str) -> dict[str, str]:
     """Return address → document id for everything a run read, in order of address."""
-    found = session.all("list_addresses", run=run)
+    return {row["address"]: row["document"] for row in _rows_of(session, run, "run_documents", "run")}
+
+
+def _rows_of(session: Session, run: str, table: str, key: str) -> list[Row]:
+    """Return the rows of a run in a table; `key` is the column that names a damaged one."""
+    found = session.all(f"list_{table}", run=run)
     if not session.trusts_indexes:
-        _require(len(found), session.all("count_addresses", run=run)[0]["rows"], "run_documents", run)
-    for row in found:
-        require_sound(row, "run_documents", run)
-    return {row["address"]: row["document"] for row in found}
+        _require(len(found), session.all(f"count_{table}", run=run)[0]["rows"], table, run)
+    return [require_sound(row, table, row[key]) for row in found]
 
 
 def _require(found: object, expected: object, table: str, key: str) -> None:

@@ -5,14 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from string import Formatter
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from deep_research.text.messages.language import LANGUAGES
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
 
 
 class _Plurals(Formatter):
@@ -56,7 +53,7 @@ def words_in(language: str) -> Words:
     return words_from(files("deep_research.text.messages"), language)
 
 
-def words_from(folder: "Traversable", language: str) -> Words:
+def words_from(folder: Traversable, language: str) -> Words:
     """Return the words that a folder holds in a language.
 
     Traditional Chinese is converted from simplified, but for the words that its own file holds.
@@ -70,6 +67,6 @@ def words_from(folder: "Traversable", language: str) -> Words:
     return Words(language, MappingProxyType(converted | _templates(folder, language)))
 
 
-def _templates(folder: "Traversable", language: str) -> dict[str, str]:
+def _templates(folder: Traversable, language: str) -> dict[str, str]:
     tables: dict[str, dict[str, str]] = tomllib.loads(folder.joinpath(f"{language}.toml").read_text(encoding="utf-8"))
     return {f"{table}.{name}": text for table, texts in tables.items() for name, text in texts.items()}
