@@ -29,10 +29,7 @@ async def with_absences_checked(
     A model reads the stretches of all texts that could hold what is missing; rules write none.
     """
     wanted = {
-        id(each): each
-        for one in paragraphs
-        for each in one.sentences
-        if each.kind == "absence" and each.verdict is None
+        id(each): each for one in paragraphs for each in one.sentences if each.kind == "absence" and not each.verdict
     }
     if not wanted:
         return list(paragraphs)

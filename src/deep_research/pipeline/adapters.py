@@ -32,7 +32,6 @@ class Draw(Protocol):
         self, *, title: str, chart_type: ChartType, unit: str, rows: Sequence[DataRow], language: str = "en"
     ) -> Execution:
         """Return the pictures, with the values that they show."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ class Adapters:
 
     async def close(self) -> None:
         """Let go of what outlives a run."""
-        if self.corpus is not None:
+        if self.corpus:
             await self.corpus.close()
         for close in self.on_close:
             await close()

@@ -10,7 +10,7 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.plan_text import MAX_SECTIONS, plan_from_text
 from deep_research.pipeline.stages.plan import as_allocated, queries_by_round
 from deep_research.reasoning.rules.question.signals import is_complex
-from deep_research.reasoning.values import Brief, Plan
+from deep_research.reasoning.values import Brief, Plan, Strings
 from deep_research.request import ResearchRequest
 from deep_research.text.folding import to_simplified
 from deep_research.text.messages.words import Words, words_in
@@ -144,7 +144,7 @@ _CORRECTION = re.compile(r"(?is)\s*(?:(?P<focus>focus|重点)|correct|更正)\s*
 class Correction(NamedTuple):
     """What a user wants researched instead: other focuses, or the question with something said about it."""
 
-    focus: tuple[str, ...] = ()
+    focus: Strings = ()
     text: str = ""
 
 

@@ -15,15 +15,12 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """Return the time of day in UTC."""
-        ...
 
     def monotonic(self) -> float:
         """Return seconds that never run backwards."""
-        ...
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""
-        ...
 
 
 class SystemClock:

@@ -205,7 +205,7 @@ class StageContext:
     async def fetch(self, address: str) -> Fetched:
         """Return the bytes from the store or from the address; each page of a run is fetched once, whoever asks."""
         fetcher, run = self.adapters.fetcher, self.run
-        if fetcher is None:
+        if not fetcher:
             raise SourceError(f"{address} was found, but nothing here can fetch it.")
         canonical, fresh = canonical_address(address), list[bytes]()
 
@@ -245,7 +245,7 @@ class StageContext:
     async def kept_plan(self, key: str) -> Json:
         """Return the plan that another run kept for all, or None; it is on record, so that a replay finds it too."""
         cache = self.adapters.cache
-        if cache is None or not self.adapters.models:
+        if not cache or not self.adapters.models:
             return None
 
         async def lookup() -> CallResult:
@@ -260,7 +260,7 @@ class StageContext:
     async def keep_plan(self, key: str, plan: Json) -> None:
         """Keep a plan for other runs, for a while."""
         adapters = self.adapters
-        if adapters.cache is not None and adapters.plan_cache_s:
+        if adapters.cache and adapters.plan_cache_s:
             await adapters.cache.put("plan", key, canonical_json(plan).encode(), adapters.plan_cache_s)
 
     async def decide(self, what: str, choices: Sequence[str], perform: Callable[[], Awaitable[str]]) -> str:
@@ -286,7 +286,7 @@ class StageContext:
         """
         adapters, act = self.adapters, method.__name__
         ask: Callable[[Reasoner], Awaitable[Result]] = methodcaller(act, asked)
-        if not adapters.models or adapters.reasoner is None:
+        if not adapters.models or not adapters.reasoner:
             return await ask(adapters.fallback)
         model = JournalledModel(
             adapters.models,
@@ -310,7 +310,7 @@ class StageContext:
             return await ask(adapters.fallback)
         if self.run.failures[act] < MAX_FAILURES:
             del self.run.failures[act]
-        if model.passed_over is not None:
+        if model.passed_over:
             await self.lost("chain", model.replies[-1].model, model.passed_over)
         await self._emit_replies(act, model)
         return result

@@ -15,7 +15,7 @@ from deep_research.value import Json, JsonObject
 
 async def answer_run(store: Store, row: RunRow, answer: Json) -> None:
     """Answer the question that a run waits for, in words or by an option's number; the first answer stands."""
-    if row.status == "running" and row.owner is not None:
+    if row.status == "running" and row.owner:
         owner = row.owner
         raise RunHeld(
             f"Run {row.id} does not wait for an answer; process {owner.pid} on {owner.host} is working on it."

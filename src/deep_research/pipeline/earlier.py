@@ -8,7 +8,7 @@ from deep_research.errors import UsageError
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.state import DeepResearchState, TaskState
 from deep_research.reasoning.rules.question.material import topic_of
-from deep_research.reasoning.values import Brief, ReadingRequest, RelatedText
+from deep_research.reasoning.values import Brief, ReadingRequest, RelatedText, Strings
 from deep_research.report.citation import Source
 from deep_research.report.edition import Edition
 from deep_research.report.layout import Chapter, ReportLayout
@@ -69,7 +69,7 @@ def request_following(request: ResearchRequest, row: RunRow) -> ResearchRequest:
     asked = report_language(request.question, request.language)
     # "那成本呢" is written alike in both scripts.
     is_either = asked == "zh-Hans" and language == "zh-Hant" and not tells_script(request.question)
-    own = {"language": language} if request.add or (is_either and request.language is None) else {}
+    own = {"language": language} if request.add or (is_either and not request.language) else {}
     return request.replace(follow=row.id, **own)
 
 
@@ -124,7 +124,7 @@ async def _gathered(context: StageContext) -> Earlier:
 
 async def nearest(earlier: Earlier, task: TaskState, context: StageContext) -> list[Hit]:
     """Return what was read, that first in which rules find most for a section."""
-    scores: dict[str, float] = {}
+    scores = {}
     for hit in earlier.hits():
         reading = ReadingRequest(
             brief=task.brief,
@@ -147,8 +147,7 @@ async def followed_in(state: DeepResearchState, context: StageContext) -> tuple[
 
 def subject_of(brief: Brief, earlier: Earlier | None) -> str:
     """Return what a question is about; one that follows another goes on about the same, unless it names another."""
-    goes_on = earlier is not None and earlier.subject in brief.question
-    return earlier.subject if earlier is not None and goes_on else topic_of(brief.question)
+    return earlier.subject if earlier and earlier.subject in brief.question else topic_of(brief.question)
 
 
 def answer_in(report: ReportLayout) -> str:
@@ -191,7 +190,7 @@ def with_section(before: ReportLayout, added: ReportLayout, *, question: str, wo
     )
 
 
-def follow_notes(earlier: Earlier, *, searched: bool, words: Words) -> tuple[str, ...]:
+def follow_notes(earlier: Earlier, *, searched: bool, words: Words) -> Strings:
     """Say which run a report follows, how far that one's sources went, and whether it is in another language."""
     asked = words("follow.of", run=earlier.run, question=earlier.question, count=len(set(earlier.documents.values())))
     scope_note = words("follow.searched" if searched else "follow.sufficient")

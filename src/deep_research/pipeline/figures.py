@@ -25,7 +25,6 @@ from deep_research.text.messages.words import Words
 from deep_research.value import JsonObject
 
 _MAX_VALUES = 24
-_COLUMNS = ("label", "series", "value", "unit", "citation", "source", "place", "passage", "evidence")
 # A spreadsheet would compute what begins so.
 _COMPUTED = re.compile(r"[=+\-@\t\r]")
 
@@ -73,7 +72,7 @@ async def with_figures(
     body = {number for number, chapter in enumerate(report.chapters, start=1) if chapter.title not in ends}
     cited = {id_ for part in parts for paragraph in part for id_ in paragraph.cite_ids}
     pieces = {piece.id: piece for piece in await records.evidence(sorted(cited))}
-    positioned: list[_PositionedFigure] = []
+    positioned = []
     for number, figure in enumerate(figures, start=1):
         own = await records.evidence(list(dict.fromkeys(row.evidence for row in figure.rows)))
         position = _mention(parts, number) if is_written else _nearest(parts, own, pieces, body)
@@ -85,9 +84,9 @@ async def with_figures(
     positioned = [one._replace(number=numbers[one.number]) for one in positioned]
     if is_written:
         parts = [tuple(_renumbered(paragraph, numbers) for paragraph in part) for part in parts]
-    filled: list[tuple[Paragraph, ...]] = []
+    filled = []
     for index, part in enumerate(parts):
-        whole: list[Paragraph] = []
+        whole = []
         for at, paragraph in enumerate(part):
             whole.append(paragraph)
             for one in positioned:
@@ -165,14 +164,11 @@ def _renumbered(paragraph: Paragraph, numbers: Mapping[int, int]) -> Paragraph:
 
 
 def _nearest(
-    parts: Sequence[Sequence[Paragraph]],
-    own: Sequence[Evidence],
-    pieces: Mapping[str, Evidence],
-    body: Collection[int],
+    parts: Sequence[Sequence[Paragraph]], own: Sequence[Evidence], pieces: Mapping[str, Evidence], body: Collection[int]
 ) -> _FigurePosition | None:
     """Return the place behind what rests on most of a figure's evidence, else the end of the chapter nearest to it."""
     ids, documents, sections = ({*group} for group in zip(*((e.id, e.document, e.section) for e in own), strict=True))
-    best: tuple[tuple[bool, int, float, float, bool], _FigurePosition] | None = None
+    best = None
     for index, part in enumerate(parts):
         cited = [pieces[id_].document for paragraph in part for id_ in paragraph.cite_ids]
         # A chapter on the figure's document comes before one that cites it among others.
@@ -181,7 +177,7 @@ def _nearest(
             is_in_section = paragraph.section in sections
             overlap = len(ids.intersection(paragraph.cite_ids)), share * is_in_section, share, is_in_section
             score = (index in body, *overlap)
-            if any(overlap) and (best is None or score > best[0]):
+            if any(overlap) and (not best or score > best[0]):
                 last = at if overlap[0] else len(part) - 1
                 # What goes on about the same is not torn apart.
                 while last + 1 < len(part) and ids.intersection(part[last + 1].cite_ids):
@@ -259,7 +255,7 @@ async def pictures_of(citations: Citations, context: StageContext) -> tuple[Imag
 def _csv(rows: Sequence[Mapping[str, str]]) -> bytes:
     """Return rows as a sheet that opens in every program: marked as UTF-8, and nothing in it is a formula."""
     stream = io.StringIO(newline="")
-    sheet = csv.DictWriter(stream, _COLUMNS)
+    sheet = csv.DictWriter(stream, rows[0].keys())
     sheet.writeheader()
     for row in rows:
         sheet.writerow(

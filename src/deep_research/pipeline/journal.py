@@ -85,8 +85,7 @@ class Call:
         return f"{canonical_json([self.kind, '' if self.kind in _RUN_WIDE else self.scope, self.payload])[:-1]},"
 
 
-@dataclass(frozen=True)
-class CallResult:
+class CallResult(NamedTuple):
     """What a call gave and what it cost."""
 
     data: Json
@@ -148,7 +147,7 @@ class Journal:
     def call_off(self, call: Call) -> None:
         """Drop one call in flight whose result nobody needs any more; it is put on record as failed."""
         task = self._tasks.get(call.key(0))
-        if task is not None:
+        if task:
             self._called_off.add(call.key(0))
             task.cancel()
 
@@ -160,7 +159,7 @@ class Journal:
         """
         task_key = call.key(0)
         task = self._tasks.get(task_key)
-        if task is None:
+        if not task:
             task = asyncio.create_task(self._find_or_make(call, perform, dependencies.heads))
             self._tasks[task_key] = task
             task.add_done_callback(lambda done: self._forget_task(task_key, done))
@@ -182,22 +181,22 @@ class Journal:
     async def _find_or_make(self, call: Call, perform: Perform, after: tuple[str, ...]) -> "_RecordedResult":
         attempt, row = await self._newest(call)
         key = call.key(attempt)
-        if row is not None and row.state == "done":
+        if row and row.state == "done":
             return _RecordedResult(key, await unpacked(row.answer, self.store), row.after)
-        if row is not None and row.error is not None and row.state != "started":
+        if row and row.error and row.state != "started":
             waits = row.error.get("retry_after_s")
             retry_after_s = waits if isinstance(waits, int | float) else None
             recorded = error_named(str(row.error["name"]), str(row.error["detail"]), retry_after_s)
             recorded.call_key, recorded.is_recorded = key, True
             raise recorded
         if self.is_closed:
-            if row is not None and row.error is not None:
+            if row and row.error:
                 raise type(str(row.error["name"]), (Exception,), {})
             raise NotInJournal(
                 f"The run asks for something that its journal does not hold: {call.kind} {call.scope}. "
                 "Settings that shape what is asked (model_window, prompts) must be those that it was made with."
             )
-        if self._stop is not None:
+        if self._stop:
             raise self._stop
         started = JournalRow(
             key=key,
@@ -206,7 +205,7 @@ class Journal:
             attempt=attempt,
             state="started",
             estimate=call.estimate,
-            orphaned=Spend() if row is None else row.orphaned + _at_stake(row.estimate),
+            orphaned=Spend() if not row else row.orphaned + _at_stake(row.estimate),
             started_at=self.clock.now(),
             after=after,
             code_version=self.code_version,
@@ -226,17 +225,17 @@ class Journal:
         while True:
             key = call.key(attempt)
             row = await self.store.find_call(self.lease.run, key) if key in self._keys else None
-            if row is None or not row.is_superseded:
+            if not row or not row.is_superseded:
                 return attempt, row
             attempt += 1
 
     async def _make(self, call: Call, perform: Perform, started: JournalRow) -> Json:
         refused = None if call.kind in _FREE else await self.ledger.admit(call.estimate, call.phase)
-        if refused is not None:
+        if refused:
             raise await self._failed(started, BudgetExceeded(refused), state="refused")
         spend = Spend()
         try:
-            if self._stop is not None:  # It may have waited for the budget meanwhile.
+            if self._stop:  # It may have waited for the budget meanwhile.
                 raise self._stop
             if call.kind not in DECISIONS:
                 await self._write(started)

@@ -15,7 +15,7 @@ from deep_research.pipeline.clock import Clock
 from deep_research.pipeline.journal import Call, CallResult, Dependencies, Journal
 from deep_research.pipeline.prompt_meter import PromptMeter
 from deep_research.request import Spend
-from deep_research.value import Json, JsonObject, Value, canonical_json
+from deep_research.value import Json, Value, canonical_json
 
 Result = TypeVar("Result")
 # `StageContext.call`.
@@ -89,9 +89,9 @@ async def journalled_lookup(
 ) -> Result:
     """Return what a run learned on this machine when it first asked, or look now; outside of a run, just look."""
     journal = _at_work.get()
-    if journal is None:
+    if not journal:
         return await lookup()
-    payload: Json = [act, *asked]
+    payload = [act, *asked]
     key = canonical_json(payload)
     if key not in journal.lookups:
 
@@ -186,7 +186,7 @@ class JournalledModel:
             return CallResult({"reply": reply.to_json(), "prompt": measured.to_json()}, reply.spend)
 
         # A model's name is no part of it, so that a run that goes on with another model keeps what it has.
-        payload: JsonObject = {"request": request.to_json(), "link": link, "try": number}
+        payload = {"request": request.to_json(), "link": link, "try": number}
         estimate = model.estimate(request)
         result = await self.call("llm", payload, perform, estimate, name=model.name)
         assert isinstance(result, dict)

@@ -1,9 +1,8 @@
 """`StateMachine`: one method a stage, each to be overridden alone; the stages themselves are in `stages/`."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -25,6 +24,16 @@ from deep_research.pipeline.stages.write import ReportGenerator, write
 from deep_research.pipeline.state import RunState, Update
 
 StageResult = Update | bool
+StageMethod = Callable[["StateMachine", RunState], Awaitable[StageResult]]
+
+
+def _stage(run: Callable[..., Awaitable[Update]], *collaborators: str) -> StageMethod:
+    """Return the method that runs a stage with these collaborators of its machine."""
+
+    async def run_here(self: "StateMachine", state: RunState) -> StageResult:
+        return await run(state.input, state.context, *(getattr(self, name) for name in collaborators))
+
+    return run_here
 
 
 @dataclass(kw_only=True, eq=False)
@@ -43,7 +52,7 @@ class StateMachine:
 
     async def run_stage(self, state: RunState) -> Update:
         """Run the stage that `state` names, whatever its override looks like, and return its update."""
-        result: Any = getattr(self, f"_stage_{state.stage}")(state)
+        result = getattr(self, f"_stage_{state.stage}")(state)
         if inspect.isawaitable(result):
             result = await result
         if result is False:
@@ -61,44 +70,17 @@ class StateMachine:
             raise StageFailed(f"The stage {state.stage} returned an update that does not fit: {fields}.") from exc
         return {name: value for name, value in checked if name in result}
 
-    async def _stage_intake(self, state: RunState) -> StageResult:
-        return await intake(state.input, state.context)
-
-    async def _stage_plan(self, state: RunState) -> StageResult:
-        return await plan(state.input, state.context, self.planner, self.executor)
-
-    async def _stage_harvest(self, state: RunState) -> StageResult:
-        return await harvest(state.input, state.context, self.executor)
-
-    async def _stage_fetch(self, state: RunState) -> StageResult:
-        return await fetch(state.input, state.context)
-
-    async def _stage_extract(self, state: RunState) -> StageResult:
-        return await extract(state.input, state.context)
-
-    async def _stage_compress(self, state: RunState) -> StageResult:
-        return await compress(state.input, state.context)
-
-    async def _stage_reflect(self, state: RunState) -> StageResult:
-        return await reflect(state.input, state.context, self.analyzer, self.planner)
-
-    async def _stage_analyze(self, state: RunState) -> StageResult:
-        return await analyze(state.input, state.context, self.analyzer)
-
-    async def _stage_chart(self, state: RunState) -> StageResult:
-        return await chart(state.input, state.context, self.computation)
-
-    async def _stage_draft(self, state: RunState) -> StageResult:
-        return await draft(state.input, state.context)
-
-    async def _stage_verify(self, state: RunState) -> StageResult:
-        return await verify(state.input, state.context)
-
-    async def _stage_write(self, state: RunState) -> StageResult:
-        return await write(state.input, state.context, self.reporter)
-
-    async def _stage_audit(self, state: RunState) -> StageResult:
-        return await audit(state.input, state.context)
-
-    async def _stage_cache(self, state: RunState) -> StageResult:
-        return await cache(state.input, state.context)
+    _stage_intake = _stage(intake)
+    _stage_plan = _stage(plan, "planner", "executor")
+    _stage_harvest = _stage(harvest, "executor")
+    _stage_fetch = _stage(fetch)
+    _stage_extract = _stage(extract)
+    _stage_compress = _stage(compress)
+    _stage_reflect = _stage(reflect, "analyzer", "planner")
+    _stage_analyze = _stage(analyze, "analyzer")
+    _stage_chart = _stage(chart, "computation")
+    _stage_draft = _stage(draft)
+    _stage_verify = _stage(verify)
+    _stage_write = _stage(write, "reporter")
+    _stage_audit = _stage(audit)
+    _stage_cache = _stage(cache)

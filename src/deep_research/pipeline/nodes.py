@@ -317,13 +317,13 @@ class Nodes:
             await context.emit("progress", {"step": step, "status": "started"})
         branches = [context.branch("page", number) for number in range(1, min(len(hits), wanted * _TRIES) + 1)]
         waiting = iter(zip(hits, branches, strict=False))
-        found: dict[str, Page] = {}
+        found = {}
 
         async def read_one() -> None:
             for hit, branch in waiting:
                 work = self._read_page(hit, state, branch)
                 found[branch.scope] = await isolated(work, None, "page", hit.address, branch)
-                if found[branch.scope] is not None:
+                if found[branch.scope]:
                     return
 
         await together([read_one() for _ in range(wanted)])
@@ -331,7 +331,7 @@ class Nodes:
         context.dependencies.join([branch.dependencies for branch in read])
         for step in steps:
             await context.emit("progress", {"step": step, "status": "done"})
-        pages = [page for branch in read if (page := found[branch.scope]) is not None]
+        pages = [page for branch in read if (page := found[branch.scope])]
         evidence = tuple(dict.fromkeys(id_ for own, _ in pages for id_ in own))
         return {
             "tasks": (TaskRecord(scope=context.scope, evidence=evidence, after=context.dependencies.heads),),
@@ -375,7 +375,7 @@ class Nodes:
         found = [id_ for task in tasks for id_ in task.evidence]
         evidence = merge_unique(state.evidence, found)
         context.dependencies.join([Dependencies(task.after) for task in tasks])
-        update: Update = {"evidence": evidence, "fresh": len(set(found) - before)}
+        update = {"evidence": evidence, "fresh": len(set(found) - before)}
         update |= await self._in_branch(Stage.COMPRESS, state.replace(evidence=evidence), context)
         return _handed_on(update, context)
 
@@ -383,7 +383,7 @@ class Nodes:
         """Judge the section after a round; record what it came to so far."""
         context = _round_context(state, runtime, "reflect")
         judged, _ = await both(self._in_branch(Stage.REFLECT, state, context), _find_copies(context))
-        update: Update = {"queries": ()} | judged | {"grants": state.grants[1:], "iteration_count": state.round}
+        update = {"queries": ()} | judged | {"grants": state.grants[1:], "iteration_count": state.round}
         update["stop"] = stop_of(state.replace(**update), context.request.depth)
         if update["stop"] in ("budget", "iterations"):
             await _note_query_budget(state.section.title, [], context, is_cut_off=True)

@@ -62,7 +62,7 @@ async def share_out(state: DeepResearchState, records: RunRecords, *, has_writer
     Who writes the report chooses among all of it.
     """
     before = state.replace(shared={}, copies={})
-    shared: dict[str, Strings] = {}
+    shared = {}
     for work in (await findings_from(before, records)).sections:
         known, title = {piece.id for piece in work.evidence}, work.section.title
         others = [id_ for id_ in state.gathered_info if id_ not in known]
@@ -108,7 +108,7 @@ async def find_copies(records: RunRecords) -> dict[str, str]:
 
     Of a user's own documents, the index keeps copies apart already.
     """
-    texts: dict[str, ComparedText] = {}
+    texts = {}
     for address, document in (await records.store.list_addresses(records.run)).items():
         if document not in texts and address.startswith(("http://", "https://")):
             read = await records.document(document)

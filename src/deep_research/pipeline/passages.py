@@ -34,7 +34,7 @@ _KINDS = {"cells": "spreadsheet", "slide": "slides", "page": "PDF"}
 async def contexts_of(evidence: Sequence[Evidence], language: Language, records: RunRecords) -> dict[str, Context]:
     """Return where each piece of evidence stands, by its id."""
     words, addresses = words_in(language), await records.documents()
-    facts: dict[str, tuple[str, str]] = {}
+    facts = {}
     found = {}
     for piece in evidence:
         document = await records.document(piece.document)
@@ -118,7 +118,7 @@ async def whole_tables(findings: Findings, records: RunRecords) -> Findings:
 
 def _rows_of_table(document: Document, found: Sequence[Evidence]) -> list[Evidence]:
     table = next((each for each in find_tables(document.text) if each.start <= found[0].start < each.end), None)
-    if table is None or len(table.rows) > _MAX_ROWS:
+    if not table or len(table.rows) > _MAX_ROWS:
         return []
     scores = {piece.id: piece.score for piece in found}
     rows = []

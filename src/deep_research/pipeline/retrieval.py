@@ -80,7 +80,7 @@ class RetrievalHealth:
             }
             for one in self.engines
         ]
-        pages: JsonObject = {"tried": self.tried, "fetched": self.fetched, "cited": self.cited}
+        pages = {"tried": self.tried, "fetched": self.fetched, "cited": self.cited}
         delivered_pages: JsonObject = {
             address: {"kind": one.kind, "engine": one.engine} for address, one in sorted(self.delivered.items())
         }
@@ -90,21 +90,21 @@ class RetrievalHealth:
         }
 
 
-async def health_of(cited: Iterable[str], records: RunRecords, *, is_followed: bool = False) -> RetrievalHealth:
+async def health_of(cited: Iterable[str], records: RunRecords, *, is_followed: bool) -> RetrievalHealth:
     """Return the health of a run's retrieval, from its journal; `cited` are the snapshots that the report cites."""
     # A search that has begun and not ended when the report is written failed in a way that nobody foresaw.
     wanted = {"search": ("done", "failed", "started"), "fetch": ("done", "failed")}
     rows = [row for row in await records.calls() if row.state in wanted.get(row.kind, ()) and not row.is_superseded]
     # Addresses that led to the same page are one page.
-    pages: dict[str, str] = {}
-    blocked: dict[str, str] = {}
+    pages = {}
+    blocked = {}
     engines: dict[str, EngineHealth] = {}
     for row in rows:
         result, address = await records.answer(row), row.scope.removeprefix(fetch_scope(""))
         if row.kind == "search":
             name = Scope(row.scope).last
             _count(engines.setdefault(name, EngineHealth(name)), row, result)
-        elif row.error is not None:
+        elif row.error:
             blocked[address] = str(row.error["detail"])
         else:
             pages[address] = Snapshot.from_json(result).snapshot
@@ -123,7 +123,7 @@ async def health_of(cited: Iterable[str], records: RunRecords, *, is_followed: b
 
 
 def _count(engine: EngineHealth, row: JournalRow, result: Json) -> None:
-    if row.error is not None:
+    if row.error:
         is_skipped = row.error["name"] == ServiceClosed.__name__
         engine.skipped += is_skipped
         engine.asked += not is_skipped

@@ -66,10 +66,7 @@ _MAX_QUESTIONS = 20
 
 
 async def retry_with_backoff(
-    work: Callable[[], Awaitable[T]],
-    *,
-    clock: Clock,
-    on_retry: Callable[[Exception, int], Awaitable[None]],
+    work: Callable[[], Awaitable[T]], *, clock: Clock, on_retry: Callable[[Exception, int], Awaitable[None]]
 ) -> T:
     """Do the work; after a retryable failure wait 2, then 4 seconds, and do it again."""
     for retry in range(1, MAX_RETRIES + 1):
@@ -101,9 +98,9 @@ class _RunSession:
 
     def stop(self, reason: StopRun) -> None:
         self.reason = self.reason or reason
-        if self.journal is not None:
+        if self.journal:
             self.journal.stop(reason)
-        if self.task is not None:
+        if self.task:
             self.task.cancel()
 
 
@@ -296,12 +293,12 @@ class AgentRuntime:
     async def _run_graph(self, session: _RunSession, context: RunContext, initial: DeepResearchState) -> _End:
         """Run the graph in a task that a signal, a cancel or a takeover can stop; keep what is in flight."""
         session.task = asyncio.ensure_future(self._retried(context, initial))
-        if session.reason is not None:
+        if session.reason:
             session.task.cancel()
         try:
             return await session.task
         except asyncio.CancelledError:
-            if session.reason is None:  # Our caller was cancelled: stop as cleanly as on Ctrl-C, then obey.
+            if not session.reason:  # Our caller was cancelled: stop as cleanly as on Ctrl-C, then obey.
                 session.stop(RunInterrupted())
                 raise
             raise session.reason from None
@@ -318,7 +315,7 @@ class AgentRuntime:
 
     async def _refresh_index(self, context: RunContext) -> list[Gap]:
         """Bring the documents' index up to date; what cannot be read is reported, and named in the report's limits."""
-        if self.adapters.corpus is None or self.adapters.is_replay:
+        if not self.adapters.corpus or self.adapters.is_replay:
             return []
         stage = context.stage("index")
         await stage.emit("progress", {"step": "index", "status": "started"})

@@ -36,11 +36,6 @@ class Scope(str):
         return None
 
 
-def section_scope(number: int) -> Scope:
-    """Return the scope of a section, which is also the place of its text among those of the report."""
-    return Scope.of("section", number)
-
-
 def fetch_scope(address: str) -> Scope:
     """Return the scope of a page, which is fetched once for the whole run."""
     return Scope.of("fetch", address)

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, StrictStr
 
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.gap import Gap
-from deep_research.pipeline.scope import Scope, section_scope
+from deep_research.pipeline.scope import Scope
 from deep_research.reasoning.values import Assessment, Brief, Exchange, Plan, SectionPlan, Strings
 from deep_research.report.sources.hit import Hit, SearchQuery
 from deep_research.request import Language
@@ -128,7 +128,7 @@ class SectionState(SectionOutput, TaskOutput):
     @property
     def scope(self) -> Scope:
         """Return the place of the section in the run."""
-        return section_scope(self.number)
+        return Scope.of("section", self.number)
 
 
 class TaskState(SectionState):

@@ -37,7 +37,7 @@ class Step(NamedTuple):
 
 def spans_of(events: Sequence[RunEvent]) -> list[TimeSpan]:
     """Return the stretches in which some process worked on the run: not while it waited, or lay killed."""
-    spans: list[TimeSpan] = []
+    spans = []
     is_over = True
     for event in events:
         status = event.data["status"] if event.kind == "run-status" else ""
@@ -50,7 +50,7 @@ def spans_of(events: Sequence[RunEvent]) -> list[TimeSpan]:
 
 def steps_of(events: Sequence[RunEvent]) -> Iterator[Step]:
     """Yield every step in the order in which they began; one that has not ended lasts until now."""
-    ended: dict[tuple[str, str], RunEvent] = {}
+    ended = {}
     for event in events:
         if event.kind == "progress" and event.data["status"] != "started":
             # A step that failed may have been done in the end.
@@ -101,7 +101,7 @@ def statistics_of(
 
     `answers` are what the journal keeps of the calls to models.
     """
-    finished = [row for row in rows if row.ended_at is not None]
+    finished = [row for row in rows if row.ended_at]
     made = [row for row in finished if row.state in ("done", "failed") and row.kind not in DECISIONS]
     calls = [TimeSpan(row.started_at, row.ended_at) for row in made if row.ended_at]
     between_s = (max(call.end for call in calls) - min(calls).begin).total_seconds() if calls else 0.0

@@ -70,7 +70,7 @@ class StreamingManager:
     def on_live_text(self, live: LiveText) -> None:
         """Hand on a piece of an answer while it comes."""
         listen, self.on_live = self.on_live, None
-        if listen is not None:
+        if listen:
             with _survived("on_live", live.scope):
                 listen(live)
                 # One that failed is not called again.
@@ -92,18 +92,12 @@ class StreamingManager:
             key = f"run-status:epoch/{self.lease.epoch}:1"
             new = NewEvent(at=self.clock.now(), kind="run-status", key=key, data=data)
             for event in await self.store.finish(
-                self.lease,
-                status,
-                event=new,
-                active_s=self.take_s(),
-                result=result,
-                error=error,
-                pending=pending,
+                self.lease, status, event=new, active_s=self.take_s(), result=result, error=error, pending=pending
             ):
                 await self._hand_on(event)
 
     async def _hand_on(self, event: RunEvent) -> None:
-        if self.on_event is None:
+        if not self.on_event:
             return
         with _survived("on_event", event.key):
             waiting = self.on_event(event)

@@ -29,7 +29,6 @@ class Observer(Protocol):
 
     def watch(self, work: Work) -> AbstractContextManager[object]:
         """Return what is entered as the work begins and left as it ends, with its error if it fails."""
-        ...
 
 
 @contextmanager

@@ -7,12 +7,12 @@ from pydantic import Field
 from deep_research.report.evidence.passage import Evidence
 from deep_research.report.figure import ChartType, DataRow
 from deep_research.report.paragraph import Paragraph, Sentence, VerdictKind
+from deep_research.report.paragraph import Strings as Strings
 from deep_research.report.sources.document import Document
 from deep_research.report.sources.hit import SearchQuery
 from deep_research.request import ClarifyMode, IntakeRules, Language, ReportLength
 from deep_research.value import Json, Value
 
-Strings: TypeAlias = tuple[str, ...]
 Paragraphs: TypeAlias = tuple[Paragraph, ...]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Score: TypeAlias = Annotated[int, Field(ge=1, le=10)]
@@ -98,6 +98,11 @@ class QuestionAnalysis(Value):
     periods: Strings = ()
     ordinals: Strings = ()
     asks_for: str = ""
+
+    @property
+    def asking(self) -> str:
+        """Return the parts as one text."""
+        return " ".join(self.parts)
 
     @property
     def is_precise(self) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from deep_research.report.paragraph import Paragraph
+from deep_research.report.paragraph import Paragraph, Strings
 from deep_research.value import Value
 
 
@@ -15,11 +15,11 @@ class Source(Value):
     document: str
     title: str
     address: str
-    places: tuple[str, ...] = ()
+    places: Strings = ()
     language: str = ""
     author: str = ""
     published: str = ""
-    warnings: tuple[str, ...] = ()
+    warnings: Strings = ()
     delivered: str = ""
 
 
@@ -32,7 +32,7 @@ class Citations(Value):
 
     cited: tuple[Source, ...] = ()
     additional: tuple[Source, ...] = ()
-    unused: tuple[str, ...] = ()
+    unused: Strings = ()
 
     def number(self, document: str) -> int:
         """Return the number of a cited document."""

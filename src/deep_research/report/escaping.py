@@ -54,7 +54,7 @@ def escape_line(text: str) -> str:
     """Return a text as Markdown that stands at the start of a line or of a list item."""
     escaped = escape(text)
     begin = _BLOCK_START.match(escaped)
-    return escaped if begin is None else f"{escaped[: begin.end()]}\\{escaped[begin.end() :]}"
+    return escaped if not begin else f"{escaped[: begin.end()]}\\{escaped[begin.end() :]}"
 
 
 def escape_heading(text: str) -> str:

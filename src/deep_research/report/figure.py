@@ -4,7 +4,7 @@ import re
 from math import isclose
 from typing import Literal
 
-from deep_research.report.paragraph import Paragraph
+from deep_research.report.paragraph import Paragraph, Strings
 from deep_research.text.quantities import find_quantities
 from deep_research.value import Value
 
@@ -40,7 +40,7 @@ class Figure(Value):
     svg: str = ""
 
     @property
-    def named_columns(self) -> tuple[str, ...]:
+    def named_columns(self) -> Strings:
         """Return what the values are named by: fields of a row."""
         return ("series", "label") if any(row.series for row in self.rows) else ("label",)
 

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from deep_research.report.citation import Citations, Source
 from deep_research.report.escaping import one_line
 from deep_research.report.figure import Caption, Image
-from deep_research.report.paragraph import TABLE_ROWS, Backing, Paragraph, Sentence, is_quoted
+from deep_research.report.paragraph import TABLE_ROWS, Backing, Paragraph, Sentence, Strings, is_quoted
 from deep_research.text.messages.words import Words
 from deep_research.text.tables import is_label
 from deep_research.value import Value
@@ -70,14 +70,14 @@ class ReportLayout(Value):
     """
 
     title: str
-    notice: tuple[str, ...] = ()
+    notice: Strings = ()
     abstract: tuple[Caption | Paragraph, ...] = ()
     abstract_title: str = ""
     chapters: tuple[Chapter, ...] = ()
     disagreements: tuple[Paragraph, ...] = ()
     knowledge: str = ""
-    gaps: tuple[str, ...] = ()
-    about: tuple[str, ...] = ()
+    gaps: Strings = ()
+    about: Strings = ()
     pictures: tuple[Image, ...] = ()
     run_line: str
     has_references: bool = True
@@ -121,7 +121,7 @@ class Span(NamedTuple):
 
     text: str
     kind: Literal["text", "fixed", "strong", "emphasis", "marker", "address"] = "text"
-    evidence: tuple[str, ...] = ()
+    evidence: Strings = ()
     sentence: Sentence | None = None
 
 
@@ -158,7 +158,7 @@ class Items(NamedTuple):
 class Table(NamedTuple):
     """A table; each row has a cell for each column, and is a sentence of the report."""
 
-    head: tuple[str, ...]
+    head: Strings
     rows: tuple[tuple[Spans, ...], ...]
     sentences: tuple[Sentence, ...] = ()
 
@@ -278,10 +278,10 @@ def chapter_blocks(paragraphs: Sequence[Paragraph], number_of: Cite, words: Word
     lead, mark = "", ""
     items: list[Spans] = []
     for paragraph in (*paragraphs, None):
-        if items and (paragraph is None or paragraph.mark != mark):
+        if items and (not paragraph or paragraph.mark != mark):
             yield Items(tuple(items), is_numbered=mark == "number")
             items = []
-        if paragraph is None:
+        if not paragraph:
             return
         block, mark = _paragraph(paragraph, number_of, words), paragraph.mark
         if mark and isinstance(block, Prose):

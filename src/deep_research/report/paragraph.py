@@ -1,10 +1,11 @@
 """A report before it is numbered: paragraphs of sentences that carry evidence ids and, once checked, verdicts."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from deep_research.value import Value
 
+Strings: TypeAlias = tuple[str, ...]
 ParagraphKind = Literal["claim", "note", "table", "caption"]
 # So many rows of one kind make a table with their own columns; fewer are shown as records, one as a line.
 TABLE_ROWS = 3
@@ -47,11 +48,11 @@ class Backing(Value):
     published: str = ""
     oldest: str = ""
     newest: str = ""
-    also: tuple[str, ...] = ()
+    also: Strings = ()
     against: tuple[tuple[str, str], ...] = ()
 
     @property
-    def cite_ids(self) -> tuple[str, ...]:
+    def cite_ids(self) -> Strings:
         """Return the evidence that agrees or contradicts."""
         return (*self.also, *(id_ for _, id_ in self.against))
 
@@ -68,8 +69,8 @@ class Sentence(Value):
 
     text: str
     kind: SentenceKind = "finding"
-    evidence: tuple[str, ...] = ()
-    premises: tuple[str, ...] = ()
+    evidence: Strings = ()
+    premises: Strings = ()
     basis: str = ""
     verdict: Verdict | None = None
     cells: tuple[tuple[str, str], ...] = ()
@@ -93,7 +94,7 @@ class Refusal(Value):
 
     section: str
     text: str
-    evidence: tuple[str, ...] = ()
+    evidence: Strings = ()
     kind: VerdictKind = "not_found"
     reason: str = ""
 
@@ -121,7 +122,7 @@ class Paragraph(Value):
         return self.mark in ("number", "bullet")
 
     @property
-    def cite_ids(self) -> tuple[str, ...]:
+    def cite_ids(self) -> Strings:
         """Return the evidence ids in order of first use."""
         backings = [sentence.backing for sentence in self.sentences if sentence.backing]
         own = (id_ for sentence in self.sentences for id_ in sentence.evidence)
@@ -142,7 +143,7 @@ def numbered_sentences(paragraphs: Sequence[Paragraph]) -> list[tuple[int, Sente
     return list(enumerate((each for paragraph in paragraphs for each in paragraph.sentences), start=1))
 
 
-def row(cells: tuple[tuple[str, str], ...], evidence: tuple[str, ...]) -> Sentence:
+def row(cells: tuple[tuple[str, str], ...], evidence: Strings) -> Sentence:
     """Return a table row as a sentence."""
     parts = (f"{label}: {value}" if label else value for label, value in cells)
     return Sentence(text="; ".join(parts), evidence=evidence, cells=cells)

@@ -7,15 +7,7 @@ from typing import NamedTuple
 
 from deep_research.text.analyzer import CJK, analyze, content_terms
 from deep_research.text.folding import to_simplified
-from deep_research.text.number_words import (
-    MOST,
-    ORDER,
-    SHARE,
-    TIMES,
-    implied_numbers,
-    implied_shares,
-    spelled_numbers,
-)
+from deep_research.text.number_words import MOST, ORDER, SHARE, TIMES, implied_numbers, implied_shares, spelled_numbers
 from deep_research.text.quantities import Quantity, Values, chinese_number, digits_in, in_base_unit
 from deep_research.verify.clauses import CLAUSE_END, letters_of
 from deep_research.verify.nearest import Near

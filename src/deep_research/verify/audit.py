@@ -4,16 +4,16 @@ What rules cannot decide is said to be so and is no fault: they know words, figu
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from deep_research.text.analyzer import CJK_CHARACTER
+from deep_research.text.analyzer import CJK_CHARACTER, content_terms
 from deep_research.text.folding import fold_typography, to_simplified
 from deep_research.text.script import are_foreign
+from deep_research.text.sentences import split_sentences
 from deep_research.value import Value
-from deep_research.verify.absence import stretches_about
 from deep_research.verify.cited_markdown import CitedReport, Statement, read_cited
 from deep_research.verify.clauses import terms_of
 from deep_research.verify.nearest import MIN_TERMS, NEAR, NOTHING_NEAR, RELATED, SAME, CheckedSource, Near, nearest
@@ -116,7 +116,7 @@ def _matches(entry: str, sources: Sequence[CheckedSource]) -> tuple[CheckedSourc
     longest = max((length for length, _ in titled), default=0)
     by_title = [source for length, source in titled if length == longest]
     address = max(by_address, key=lambda source: len(source.address), default=None)
-    if address is not None and address in by_title:
+    if address and address in by_title:
         return address, address
     return address, by_title[0] if by_title else None
 
@@ -241,6 +241,52 @@ def _false_absence(absent: str, sources: Sequence[CheckedSource]) -> Near | None
             source = next(each for each in sources if each.address == stretch.document)
             return Near(source, source.text[stretch.start : stretch.end], "")
     return None
+
+
+# Before a report may claim that no source says something, the sources are searched for it.
+# So many stretches are shown to whoever judges.
+_SHOWN = 5
+# A stretch must hold so much of what was looked for to be worth a look.
+_MIN_SHARE = 0.5
+# So many words together with a figure say it; fewer, or without one, may say something else.
+_TELLING = 2
+_ALTERNATIVES = re.compile(r"\s*[|｜;；]\s*|\s+or\s+")
+
+
+class SourceStretch(NamedTuple):
+    """A sentence of a stored text that has to do with what is said to be absent.
+
+    `is_it` if it holds all the words looked for and a figure or a date.
+    """
+
+    document: str
+    start: int
+    end: int
+    share: float
+    is_it: bool
+
+
+def stretches_about(basis: str, text: str, documents: Mapping[str, str]) -> list[SourceStretch]:
+    """Return the sentences of the documents that hold most of the words looked for, the best first.
+
+    `basis` are the words that a source would use; where there are none, those of the sentence itself are looked for.
+    """
+    wanted = [frozenset(content_terms(part)) for part in _ALTERNATIVES.split(basis)]
+    wanted = [terms for terms in wanted if terms] or [frozenset(content_terms(text))]
+    found = [stretch for document, stored in documents.items() for stretch in _in_document(document, stored, wanted)]
+    return sorted(found, key=lambda each: (-each.share, each.document, each.start))[:_SHOWN]
+
+
+def _in_document(document: str, text: str, wanted: Iterable[frozenset[str]]) -> Iterable[SourceStretch]:
+    known = frozenset(content_terms(text))
+    near = [terms for terms in wanted if len(terms & known) >= _MIN_SHARE * len(terms)]
+    for start, end in split_sentences(text) if near else ():
+        terms_here = frozenset(content_terms(text[start:end]))
+        share = max(len(terms & terms_here) / len(terms) for terms in near)
+        if share >= _MIN_SHARE:
+            is_counted = bool(figures_of(text[start:end]) or dates_of(text[start:end]))
+            is_it = is_counted and any(len(terms) >= _TELLING and terms <= terms_here for terms in near)
+            yield SourceStretch(document, start, end, share, is_it)
 
 
 def _uncited(statement: Statement, sources: Sequence[CheckedSource]) -> Near | None:

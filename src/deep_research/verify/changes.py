@@ -5,7 +5,6 @@ quotation marks are used changes nothing. A source that cannot be read any more 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cache, cached_property
@@ -14,7 +13,7 @@ from typing import Literal, NamedTuple
 from deep_research.report.citation import Source
 from deep_research.report.edition import CitedPassage, Edition
 from deep_research.report.figure import Figure
-from deep_research.report.paragraph import Sentence
+from deep_research.report.paragraph import Sentence, Strings
 from deep_research.value import Value
 from deep_research.verify.quote import QuoteToken, sentences_in, tokens_of, words_of
 
@@ -49,10 +48,10 @@ class Claim(Value):
     before: str = ""
     after: str = ""
     section: str = ""
-    sources: tuple[str, ...] = ()
+    sources: Strings = ()
     edits: tuple[Edit, ...] = ()
     reason: str = ""
-    lost: tuple[str, ...] = ()
+    lost: Strings = ()
 
 
 class SourceChange(Value):
@@ -240,14 +239,14 @@ class Comparison:
 def _paired(gone: Mapping[int, str], come: Mapping[int, str]) -> dict[int, int]:
     """Pair what went with what came, by number, by how alike they are, the most alike first."""
     fresh = [(number, _telling(key)) for number, key in come.items()]
-    alike: list[tuple[float, int, int]] = []
+    alike = []
     for at, (left, key) in enumerate(gone.items()):
         own, near = _telling(key), round(at * len(come) / len(gone))
         for right, words in fresh[max(0, near - _NEAR) : near + _NEAR + 1]:
             if (share := likeness(own, words)) >= _ALIKE:
                 alike.append((-share, left, right))
-    pairs: dict[int, int] = {}
-    taken: set[int] = set()
+    pairs = {}
+    taken = set()
     for _, left, right in sorted(alike):
         if left not in pairs and right not in taken:
             pairs[left] = right
@@ -300,8 +299,8 @@ class _Update:
         """Return for each old document where it is now and what it says; a file may have another name."""
         addresses = {source.address for source in self.old.citations.sources}
         added = [source for source in self.new.citations.sources if source.address not in addresses]
-        found: dict[str, tuple[str, NewText]] = {}
-        taken: set[str] = set()
+        found = {}
+        taken = set()
         for source in self.old.citations.sources:
             now = self.now.get(source.address, NewText())
             if now.is_gone and (
@@ -319,7 +318,7 @@ class _Update:
         for one in added:
             missing = old.missing_in(self.units(self.new_texts[one.document]))
             share = 1 - len(missing) / len(old.keys) if old.keys else 0.0
-            if share > most or (share == most == 1.0 and best is None):
+            if share > most or (share == most == 1.0 and not best):
                 best, most = one, share
         return best
 
@@ -377,7 +376,7 @@ class _Update:
             lost=tuple(lost) if kind == "still" else (),
         )
 
-    def _new(self, new_texts: AbstractSet[str]) -> Iterator[Claim]:
+    def _new(self, new_texts: set[str]) -> Iterator[Claim]:
         """Yield what the new report says from text that the earlier run had not read."""
         before = {self.followed[document][0]: comparison for document, comparison in self.comparisons.items()}
         address_of = {source.document: source.address for source in self.new.citations.sources}
@@ -435,7 +434,7 @@ def _relied_on(sentence: Sentence, passage: CitedPassage) -> tuple[int, int]:
 
 def claims_of(edition: Edition) -> list[tuple[str, Sentence]]:
     """Return each sentence of a report that rests on evidence, once, with its section."""
-    found: dict[tuple[str, ...], tuple[str, Sentence]] = {}
+    found: dict[Strings, tuple[str, Sentence]] = {}
     for paragraph in edition.report.paragraphs:
         if paragraph.kind in ("claim", "table"):
             for sentence in paragraph.sentences:
@@ -503,7 +502,7 @@ def _key(sentence: Sentence) -> str:
     return _GLUE.join(words_of(text))
 
 
-def _addresses(edition: Edition, sentence: Sentence) -> tuple[str, ...]:
+def _addresses(edition: Edition, sentence: Sentence) -> Strings:
     address_of = {source.document: source.address for source in edition.citations.cited}
     return tuple(dict.fromkeys(address_of[edition.passage[id_].document] for id_ in sentence.evidence))
 
@@ -513,7 +512,7 @@ def _source_changes(old: Edition, new: Edition) -> Iterator[SourceChange]:
     after = {source.address: source for source in new.citations.cited}
     for address, source in before.items():
         now = after.get(address)
-        kind: SourceKind = "gone" if now is None else "same" if now.document == source.document else "changed"
+        kind: SourceKind = "gone" if not now else "same" if now.document == source.document else "changed"
         yield SourceChange(kind=kind, title=source.title, address=address)
     for address, source in after.items():
         if address not in before:

@@ -66,7 +66,7 @@ class CitedReport(NamedTuple):
 def read_cited(text: str) -> CitedReport:
     """Take a report apart; what stands under a heading that names references, or looks like one, is no statement."""
     statements: list[Statement] = []
-    entries: list[ReferenceEntry] = []
+    entries = []
     # The levels of the headings that the references, and what our own reports leave open, stand under.
     references = unanswered = 0
     is_cited = True

@@ -52,7 +52,7 @@ def terms_of(text: str) -> frozenset[str]:
     return frozenset(term for term in content_terms(to_simplified(text)) if not any(map(str.isdigit, term)))
 
 
-def added_clause(text: str, near: frozenset[str], sentences: Sequence[frozenset[str]], min_words: int = 0) -> str:
+def added_clause(text: str, near: frozenset[str], sentences: Sequence[frozenset[str]], min_words: int) -> str:
     """Return a clause or phrase that no sentence holds more of than chance, beside others that stand `near`, or ""."""
     clauses = clauses_of(_LEAD.sub("", text, count=1))
     parts = {*clauses, *(phrase for clause in clauses for phrase in _PHRASE.split(clause)[1:])}

@@ -68,7 +68,7 @@ def compare(text: str, report: ShippedReport, listing: Listing, words: Words) ->
 def _frame(text: str, listing: Listing, found: Differences) -> Differences:
     """Compare the whole file with the whole report; lines that hold what was found before are not named again."""
     edition = listing.edition
-    if edition is None or edition.code_version not in ("", version("deep-research")):
+    if not edition or edition.code_version not in ("", version("deep-research")):
         return Differences()
     whole = render(edition.report, edition.citations, number_of=edition.number_of, words=words_in(edition.language))
     shown, wanted = ([line for line in lines_of(each) if line.strip()] for each in (text, whole))

@@ -19,15 +19,15 @@ from deep_research.verify.particulars import NEGATION_WORD, spell_negations, wit
 # One word of each family is enough: English is compared by stems, Chinese by pairs of characters, simplified.
 UP = """
     increase raise rise rose risen high higher elevate enhance promote improve stimulate upregulate activate induce
-    more greater larger gain grow growth grew boost accelerate encourage positive positively longer strengthen
+    more greater larger gain grow growth grew boost accelerate encourage positive longer strengthen
     strong expand better facilitate exceed above susceptible augment restore benefit profit surplus success
     effective efficient accurate win majority sensitive worsen climb soar surge jump widen dearer expensive
     增加 增长 上升 提高 提升 升高 上涨 扩大 增强 促进 改善 加快 加速 超过 高于 多于 大于 优于 好于 最高 最大 最多
     较高 更高 更多 增幅 涨幅 升至 增至 盈利 盈余 有效 成功 加强 激活 诱导 攀升 回升 延长 增多
 """
 DOWN = """
-    decrease reduce reduction low lower inhibit suppress repress downregulate impair prevent prevention block less
-    fewer smaller decline fall fell drop diminish attenuate slow weaken weak negative negatively shorter loss lose
+    decrease reduce reduction low lower inhibit suppress repress downregulate impair prevent block less
+    fewer smaller decline fall fell drop diminish attenuate slow weaken weak negative shorter loss lose
     lost deplete deficient protect worse discourage below resistant abolish eliminate mitigate delay damage disrupt
     hinder limit deficit failure ineffective inefficient inaccurate minority insensitive impede inactivate deactivate
     cut shrink shrank plunge slump sink sank tumble narrow cheap cheaper
@@ -36,9 +36,9 @@ DOWN = """
 """
 # For or against, related or not: they have a direction, but no opposite among the words above.
 _FOR = """
-    support agree accept approve allow permit associate association relate relation link correlate correlation effect
+    support agree accept approve allow permit associate relate link correlate effect
     affect influence impact interact involve role contribute able capable can dependent require necessary essential need
-    known evidence significant significantly predict cause result lead 支持 同意 批准 允许 相关 有关 导致 影响 显著 必要
+    known evidence significant predict cause result lead 支持 同意 批准 允许 相关 有关 导致 影响 显著 必要
 """
 _AGAINST = """
     oppose reject ban prohibit independent unrelated unable incapable unaffected unnecessary insignificant
@@ -108,10 +108,10 @@ _OPPOSITES = """
     east eastern / west western
     support agree accept approve allow permit / oppose disagree reject ban prohibit refuse
     most majority largest biggest highest best longest maximum / least minority smallest lowest worst shortest minimum
-    fast faster quick quickly / slow slower slowly
+    fast faster quick / slow slower slowly
     up upward / down downward
     long longer / short shorter
-    win won victory success successful / lose lost defeat failure unsuccessful
+    win won victory success / lose lost defeat failure unsuccessful
     improve / worsen
     gain / loss lost
     lend lent / borrow
@@ -414,7 +414,7 @@ def _is_reversed(claimed: Terms, near: Sequence[Terms]) -> bool:
     """Return whether what does something to another comes after it in all sentences that hold much of both."""
     most = max(passage.share for passage in near)
     considered = [passage.words for passage in near if passage.share >= _CONSIDERED * most]
-    found: list[tuple[float, bool]] = []
+    found = []
     for at, word in enumerate(claimed.words):
         if word in _links():
             left, right = _parts(claimed.words, at)

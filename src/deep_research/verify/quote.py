@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from deep_research.report.evidence.passage import Evidence
-from deep_research.report.paragraph import Sentence, Verdict
+from deep_research.report.paragraph import Sentence, Strings, Verdict
 from deep_research.text.analyzer import CJK, CJK_CHARACTER
 from deep_research.text.folding import fold_typography, to_simplified
 from deep_research.text.sentences import TextSpan, line_kind, split_sentences
@@ -57,7 +57,7 @@ class _QuotedPassage(NamedTuple):
     """A passage in tokens."""
 
     tokens: tuple[QuoteToken, ...]
-    words: tuple[str, ...]
+    words: Strings
     bounds: tuple[_Bounds, ...]
 
 
@@ -100,7 +100,7 @@ def find_quote(sentence: str, text: str) -> Match | None:
     return None
 
 
-def words_of(text: str) -> tuple[str, ...]:
+def words_of(text: str) -> Strings:
     """Return the words and signs of a text as quotes are compared by: plain typography, white space aside."""
     return tuple(token.text for token in tokens_of(text))
 
@@ -160,9 +160,9 @@ def _unfolded(letter: str) -> str:
     return chr(_PRIVATE_PLANE + ord(letter)) if is_number else letter
 
 
-def _cuts_between(words: Sequence[str], bounds: _Bounds, wanted: tuple[str, ...]) -> list[Cut]:
+def _cuts_between(words: Sequence[str], bounds: _Bounds, wanted: Strings) -> list[Cut]:
     """Return the allowed cuts that turn a sentence into the wanted tokens; none if no choice of cuts does."""
-    made: list[Cut] = []
+    made = []
     at, done = bounds.first, 0
     while at < bounds.last:
         if at in bounds.cuts:

@@ -28,8 +28,6 @@ from deep_research.verify.shipped import (
 )
 from deep_research.verify.verification import CheckedSentence, ParagraphCheck, ReportCheck, Verification
 
-__all__ = ["CheckedSentence", "ParagraphCheck", "ReportCheck", "Verification", "Verifier"]
-
 
 class Verifier:
     """Checks that every marker resolves and every claim is cited; speaks the report's language unless given words."""
@@ -201,7 +199,7 @@ def _unstated(figure: ShippedFigure, listing: Listing) -> list[str]:
     found = []
     for row in figure.rows:
         piece = listing.evidence.get(row.evidence)
-        if piece is None or not row.is_stated_in(piece.quote):
+        if not piece or not row.is_stated_in(piece.quote):
             name = " ".join(filter(None, (row.series, row.label)))
             found.append(f"figure {figure.number}: {name}: {row.value:.15g}")
     return found
@@ -212,13 +210,9 @@ def _checked(sentence: ShippedSentence, listing: Listing) -> CheckedSentence:
     numbers = {number for id_ in sentence.evidence if (number := listing.number_of(id_)) is not None}
     piece = listing.evidence.get(verdict.evidence)
     return CheckedSentence(
+        **dict(verdict),
         text=sentence.text,
-        kind=verdict.kind,
-        reason=verdict.reason,
         numbers=tuple(sorted(numbers)),
-        evidence=verdict.evidence,
         place=(piece.place or "") if piece else "",
-        start=verdict.start,
-        end=verdict.end,
         revised_from=sentence.revised_from,
     )

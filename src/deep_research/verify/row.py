@@ -3,11 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from deep_research.report.evidence.passage import Evidence
-from deep_research.report.paragraph import Sentence, Verdict, row
+from deep_research.report.paragraph import Sentence, Strings, Verdict, row
 from deep_research.text.tables import find_tables
 from deep_research.verify.quote import words_of
-
-_Words = tuple[str, ...]
 
 
 def check_cells(sentence: Sentence, passages: Sequence[Evidence]) -> Verdict:
@@ -46,10 +44,10 @@ def _line(line: str) -> Sequence[str]:
     return lines[0].cells if len(lines) == 1 and "\n" not in line.strip() else ()
 
 
-def _filled(cells: Iterable[tuple[str, str]]) -> list[tuple[_Words, _Words]]:
+def _filled(cells: Iterable[tuple[str, str]]) -> list[tuple[Strings, Strings]]:
     return [(_name(label), words) for label, value in cells if (words := words_of(value))]
 
 
-def _name(label: str) -> _Words:
+def _name(label: str) -> Strings:
     # "total_cost" is how a data file spells "total cost".
     return words_of(label.replace("_", " "))

@@ -18,7 +18,7 @@ from deep_research.report.edition import Edition
 from deep_research.report.escaping import unescape, without_escaped
 from deep_research.report.evidence.passage import Evidence
 from deep_research.report.figure import Caption, ChartType, Figure
-from deep_research.report.paragraph import ListMark, Paragraph, ParagraphKind, Sentence, Verdict
+from deep_research.report.paragraph import ListMark, Paragraph, ParagraphKind, Sentence, Strings, Verdict
 from deep_research.request import Language
 from deep_research.text.markdown import Block as MarkdownBlock
 from deep_research.text.markdown import blocks_of
@@ -68,7 +68,7 @@ class ShippedReport(NamedTuple):
     language: Language
     blocks: tuple[ReportBlock, ...]
     references: tuple[ReferenceLine, ...]
-    malformed: tuple[str, ...]
+    malformed: Strings
     is_unlisted: bool = False
 
     @property
@@ -92,9 +92,9 @@ def read_report(text: str) -> ShippedReport:
         title: key for key in get_args(ReferencePart) for title in headings_of(f"{key}_sources")
     }
     unlisted = headings_of("unlisted")
-    blocks: list[ReportBlock] = []
-    listed: list[ReferenceLine] = []
-    malformed: list[str] = []
+    blocks = []
+    listed = []
+    malformed = []
     part_kind = "body"
     part: ReferencePart = "cited"
     is_unlisted = after_assumptions = False
@@ -198,7 +198,7 @@ class ShippedFigure(Figure):
     model_config = _Shipped.model_config
 
     number: int
-    files: tuple[str, ...]
+    files: Strings
     title: str = ""
     chart_type: ChartType = "line"
     png: str = ""
@@ -213,7 +213,7 @@ class ShippedParagraph(_Shipped):
     lead: str | None = None
     mark: ListMark = ""
     text: str
-    cite_ids: tuple[str, ...]
+    cite_ids: Strings
     sentences: tuple[ShippedSentence, ...] = ()
     figure: ShippedFigure | None = None
 
@@ -224,7 +224,7 @@ class ShippedParagraph(_Shipped):
         made = Paragraph(
             section=self.section, kind=self.kind, lead=self.lead or "", mark=self.mark, sentences=sentences
         )
-        if self.figure is None:
+        if not self.figure:
             return made
         return Caption(**dict(made), number=self.figure.number, figure=self.figure)
 
@@ -259,7 +259,7 @@ class Listing(_Shipped):
     sources: dict[int, ShippedSource] = {}
     edition: Edition | None = None
     is_missing: bool = False
-    broken: tuple[str, ...] = ()
+    broken: Strings = ()
 
     def number_of(self, evidence: str) -> int | None:
         """Return the citation number under which an evidence id stands in the report."""
@@ -277,7 +277,7 @@ def read_listing(paragraphs_path: Path) -> Listing:
     paragraphs = _read_lines(paragraphs_path, ShippedParagraph, broken)
     evidence = _read_lines(paragraphs_path.with_name("evidence.jsonl"), ShippedEvidence, broken)
     edition = _read(paragraphs_path.with_name("edition.json"), _edition_of, None, broken)
-    if edition is None and any(each.lead is not None for each in paragraphs):
+    if not edition and any(each.lead is not None for each in paragraphs):
         broken.append("edition.json")
     return Listing(
         paragraphs=tuple(paragraphs),

@@ -118,7 +118,7 @@ def _abbreviates(short: str, before: str) -> bool:
     letters = [letter for letter in short if letter.isalpha()]
     stretch = _WORDS_BEFORE.search(before, max(0, len(before) - 160))
     named = stretch[0].replace("'s", "").replace("-", " ").split() if stretch else []
-    used: list[str] = []
+    used = []
     while letters and named:
         word = named.pop()
         if word[0].upper() == letters[-1]:

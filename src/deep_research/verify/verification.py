@@ -6,7 +6,7 @@ from typing import get_args
 from pydantic import Field
 
 from deep_research.report.escaping import escape, escape_cell, escape_line, unescape
-from deep_research.report.paragraph import SOUND, Refusal, VerdictKind
+from deep_research.report.paragraph import SOUND, Refusal, Strings, VerdictKind
 from deep_research.request import Language
 from deep_research.text.messages.words import Words, words_in
 from deep_research.value import Value
@@ -21,17 +21,17 @@ class ReportCheck(Value):
     problem: str = ""
     checked_paragraphs: int = 0
     paragraph_without_citation_count: int = 0
-    uncited_paragraphs: tuple[str, ...] = ()
-    uncited_rows: tuple[str, ...] = ()
+    uncited_paragraphs: Strings = ()
+    uncited_rows: Strings = ()
     markers: int = 0
     unresolved_markers: tuple[int, ...] = ()
     markers_of_uncited_sources: tuple[int, ...] = ()
     references: int = 0
     references_are_numbered: bool = True
-    malformed_references: tuple[str, ...] = ()
+    malformed_references: Strings = ()
     unused_references: tuple[int, ...] = ()
-    foreign: tuple[str, ...] = ()
-    lost: tuple[str, ...] = ()
+    foreign: Strings = ()
+    lost: Strings = ()
     language: Language = "en"
 
 
@@ -57,14 +57,14 @@ class ParagraphCheck(Value):
     problem: str = ""
     paragraphs: int = 0
     claims: int = 0
-    uncited_claims: tuple[str, ...] = ()
-    unknown_ids: tuple[str, ...] = ()
-    broken_lines: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
+    uncited_claims: Strings = ()
+    unknown_ids: Strings = ()
+    broken_lines: Strings = ()
+    refused: Strings = ()
     figures: int = 0
     figure_rows: int = 0
-    unstated_rows: tuple[str, ...] = ()
-    missing_files: tuple[str, ...] = ()
+    unstated_rows: Strings = ()
+    missing_files: Strings = ()
     kinds: dict[str, int] = Field(default_factory=dict)
     verdicts: dict[str, int] = Field(default_factory=dict)
     # Each sentence is in `paragraphs.jsonl` already: `verify.json` holds counts.
@@ -81,7 +81,7 @@ class Verification(Value):
     paragraph_without_citation_count: int
     report: ReportCheck
     paragraphs: ParagraphCheck
-    dropped: tuple[str, ...] = ()
+    dropped: Strings = ()
     refusals: tuple[Refusal, ...] = ()
 
     def in_words(self, notes: Sequence[str] = ()) -> str:

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from deep_research.verify.absence import stretches_about
+from deep_research.verify.audit import stretches_about
 
 ENGLISH = {
     "a": "The retrofit was finished in 2025. The opening date of the tunnel is 4 May 2026. The mayor was pleased.",

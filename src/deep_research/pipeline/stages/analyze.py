@@ -73,7 +73,7 @@ def _backing(weighed: Weighed, sources: Mapping[str, _DatedSource]) -> Backing:
     """Count origins: a copy, another page of the same site, and who names another as the one that says so add none."""
     own = sources[weighed.claim.piece.document]
     named, counted = {own.publisher}, set() if weighed.claim.is_hearsay else {own.publisher}
-    also: list[str] = []
+    also = []
     days = [own.day]
     for claim in weighed.agreeing:
         source = sources[claim.piece.document]
@@ -95,7 +95,7 @@ def _backing(weighed: Weighed, sources: Mapping[str, _DatedSource]) -> Backing:
 
 async def _sources(documents: Iterable[str], records: RunRecords) -> dict[str, _DatedSource]:
     first = await records.documents()
-    texts: dict[str, ComparedText] = {}
+    texts = {}
     for document in documents:
         read, address = await records.document(document), first.get(document, "")
         day = day_of(read.published, read.text, is_page=bool(host_of(address)))

@@ -5,7 +5,7 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.stages.verify import Checked
 from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.text.messages.words import words_in
-from deep_research.verify.offsets import check_offsets
+from deep_research.verify.recheck import check_offsets
 from deep_research.verify.report import Verifier
 
 

@@ -55,7 +55,7 @@ async def _searches(calls: list[JournalRow], records: RunRecords) -> list[JsonOb
 
 async def _documents(records: RunRecords, folder: RunFolder) -> list[JsonObject]:
     """Return every document that was read; a long text goes to `segment_N.md`."""
-    listed: list[JsonObject] = []
+    listed = []
     for address, id_ in (await records.store.list_addresses(records.run)).items():
         document = await records.document(id_)
         entry: JsonObject = {"address": address, "document": id_, "title": document.title}

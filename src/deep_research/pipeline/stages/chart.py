@@ -36,11 +36,11 @@ class ComputationEngine:
         return tuple(spec for spec in specs if _is_backed(spec.rows, evidence))[:MAX_CHARTS]
 
     async def execute_chart_plan(
-        self, specs: Sequence[ChartSpec], context: StageContext, *, language: Language = "en"
+        self, specs: Sequence[ChartSpec], context: StageContext, language: Language
     ) -> list[str]:
         """Draw the charts; return the content ids of the figures. After some failures in a row the rest is skipped."""
         words, most = words_in(language), context.adapters.max_chart_failures
-        figures: list[str] = []
+        figures = []
         failures = 0
 
         async def lose(title: str, why: CallFailed | str, status: Literal["failed", "skipped"]) -> None:
@@ -68,7 +68,7 @@ class ComputationEngine:
         try:
             return await self._figure(spec, context, language)
         except SourceError as failure:
-            if not spec.python_code or context.adapters.sandbox is None:
+            if not spec.python_code or not context.adapters.sandbox:
                 raise
             if isinstance(failure, SourceRefused):
                 # Ours draws lines and bars.
@@ -82,11 +82,11 @@ class ComputationEngine:
 
     async def _figure(self, spec: ChartSpec, context: StageContext, language: Language) -> Figure:
         sandbox, draw = context.adapters.sandbox, context.adapters.draw
-        if spec.python_code and sandbox is not None:
+        if spec.python_code and sandbox:
             program = spec.python_code, spec.data
             asked = canonical_json(program)
             execution = await context.draw("sandbox", asked, lambda: sandbox.execute(*program), sandbox.timeout_s)
-        elif draw is not None:
+        elif draw:
             execution = await context.draw(
                 "draw",
                 [spec.title, spec.chart_type, spec.unit, spec.data, language],
@@ -112,9 +112,8 @@ class ComputationEngine:
 
 def _is_backed(rows: Sequence[DataRow], evidence: Mapping[str, Evidence]) -> bool:
     """Return whether there are enough rows, and each piece of evidence states the value that it stands for."""
-    pieces = [evidence.get(row.evidence) for row in rows]
     return len(rows) >= _MIN_ROWS and all(
-        piece is not None and row.is_stated_in(piece.quote) for row, piece in zip(rows, pieces, strict=True)
+        row.evidence in evidence and row.is_stated_in(evidence[row.evidence].quote) for row in rows
     )
 
 
@@ -140,7 +139,7 @@ async def chart(state: DeepResearchState, context: StageContext, computation: Co
     found = await findings_from(state, context.records)
     findings = await whole_tables(found, context.records)
     language = findings.brief.language
-    contexts = await contexts_of(findings.evidence, findings.brief.language, context.records)
+    contexts = await contexts_of(findings.evidence, language, context.records)
     has_sandbox = bool(adapters.models) and await _can_run(context)
     specs = await computation.plan_report_charts(findings.replace(contexts=contexts, has_sandbox=has_sandbox), context)
     planned = [spec.to_json() for spec in specs]
@@ -155,7 +154,7 @@ async def chart(state: DeepResearchState, context: StageContext, computation: Co
     fresh = [piece for piece in findings.evidence if piece.id in used - known]
     await context.run.store.put_evidence(context.run.lease, fresh)
     words = words_in(language)
-    if adapters.draw is None and not any(spec.python_code and adapters.sandbox for spec in specs):
+    if not adapters.draw and not any(spec.python_code and adapters.sandbox for spec in specs):
         reason = words("chart.no_drawing", count=len(specs), reason=adapters.no_drawing)
         context.gaps.append(Gap(kind="chart", scope=context.scope, subject="", reason=reason))
         context.skip(reason)
@@ -163,13 +162,13 @@ async def chart(state: DeepResearchState, context: StageContext, computation: Co
     if adapters.models and not has_sandbox:
         # Nothing is missing for the reader, so that it is no error.
         context.gaps.append(Gap(kind="chart", scope=context.scope, subject="", reason=words("chart.no_sandbox")))
-    return {"figures": await computation.execute_chart_plan(specs, context, language=language)}
+    return {"figures": await computation.execute_chart_plan(specs, context, language)}
 
 
 async def _can_run(context: StageContext) -> bool:
     """Return whether a model's programs can be run, as it was when the run first asked."""
     sandbox = context.adapters.sandbox
-    if sandbox is None:
+    if not sandbox:
         return False
 
     async def lookup() -> str:

@@ -9,7 +9,7 @@ from deep_research.pipeline.outcome import findings_from
 from deep_research.pipeline.stages.analyze import for_writer
 from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.reasoning.port import Reasoner
-from deep_research.reasoning.rules.question.analysis import has_short_outline
+from deep_research.reasoning.rules.question.analysis import is_short_answer
 from deep_research.reasoning.values import Analysis, Findings, Paragraphs
 from deep_research.report.paragraph import Paragraph
 from deep_research.request import Depth, ReportLength
@@ -30,7 +30,7 @@ async def draft(state: DeepResearchState, context: StageContext) -> Update:
     if context.adapters.models:
         findings = (await for_writer(findings, state, context)).replace(
             strength=tuple(row for table in analysis.paragraphs for row in table.sentences),
-            asks_for_analysis=bool(state.analysis) and not has_short_outline(findings.brief, findings.plan.titles),
+            asks_for_analysis=bool(state.analysis) and not is_short_answer(findings),
             words=words_wanted(findings, context.request.depth),
         )
     written = await context.reason(Reasoner.draft, findings)
@@ -39,7 +39,7 @@ async def draft(state: DeepResearchState, context: StageContext) -> Update:
 
 def words_wanted(findings: Findings, depth: Depth) -> int:
     """Return how long the report should be: as its material and its depth deserve."""
-    if has_short_outline(findings.brief, findings.plan.titles):
+    if is_short_answer(findings):
         return _PRECISE_WORDS
     is_deep = depth.max_total_queries > Depth().max_total_queries
     most = _MOST_WORDS[findings.brief.length] * (_DEEP if is_deep else 1)

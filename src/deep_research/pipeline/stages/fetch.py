@@ -24,7 +24,7 @@ async def fetch(state: PageState, context: StageContext) -> Update:
     a follow-up read is at hand.
     """
     hit = state.hit
-    if (known := await _read_before(state, context)) is not None:
+    if known := await _read_before(state, context):
         _check_date(known, hit.address, context.request)
         return {"document": known.id}
     try:

@@ -205,7 +205,7 @@ async def harvest(state: TaskState, context: StageContext, executor: SearchExecu
 
 def _known_sources(state: TaskState, earlier: EarlierRun | None) -> list[Hit]:
     """Return what an earlier report cites in the section, for its first task: it is read again, whatever is found."""
-    if earlier is None or (state.round, state.task) != (1, 1):
+    if not earlier or (state.round, state.task) != (1, 1):
         return []
     cited = earlier.sources.get(state.section.title, {})
     return [Hit(address=address, title=title, engine=EARLIER) for address, title in cited.items()]

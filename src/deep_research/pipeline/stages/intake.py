@@ -20,8 +20,8 @@ from deep_research.reasoning.values import (
     ClarificationQuestion,
     Exchange,
     Inquiry,
-    NextAction,
     RelatedText,
+    Strings,
     TaskBrief,
 )
 from deep_research.report.sources.hit import Hit
@@ -72,7 +72,7 @@ async def intake(state: DeepResearchState, context: StageContext) -> Update:
     inquiry = inquiry_from(request, state.replace(known_terms=known), documents=documents, earlier=earlier)
     assessment = await assess(inquiry, context)
     brief = brief_from(inquiry, assessment, length=request.length, today=today)
-    if assessment.is_clear and corpus is not None:
+    if assessment.is_clear and corpus:
         brief = await as_spelled(brief, corpus)
     record = {key: value for key, value in inquiry.to_json().items() if key in _RECORDED}
     record |= {
@@ -90,7 +90,7 @@ async def intake(state: DeepResearchState, context: StageContext) -> Update:
 
 async def _met_before(question: str, earlier: Earlier | None, context: StageContext) -> list[str]:
     """Return the rare terms of a question that a document of an earlier run holds: they need not be looked up."""
-    known: list[str] = []
+    known = []
     documents = dict.fromkeys(earlier.documents.values()) if earlier else {}
     for term in rare_terms(question):
         for document in documents:
@@ -117,7 +117,7 @@ async def assess(inquiry: Inquiry, context: StageContext) -> Assessment:
     if by_rules.next_action == "CANNOT_DO":
         return by_rules
     # Strict is to the letter of the rules, and the user's own vague words are vague, whatever a model thinks of them.
-    is_gated = inquiry.clarify == "strict" or find_vague_word(inquiry.rules, inquiry.question) is not None
+    is_gated = inquiry.clarify == "strict" or find_vague_word(inquiry.rules, inquiry.question)
     if is_gated and by_rules.next_action == "NEED_CLARIFICATION" and may_ask(inquiry):
         return by_rules
     assessment = await context.reason(Reasoner.assess, inquiry) if has_model else by_rules
@@ -131,7 +131,7 @@ def final_assessment(assessment: Assessment, by_rules: Assessment, inquiry: Inqu
 
     What the judge left out is filled in by the rules: the question to be asked, or what research starts from unasked.
     """
-    action: NextAction = assessment.next_action
+    action = assessment.next_action
     if action == "VERIFY_TOPIC":
         strange = [term for term in assessment.unknown_terms if term not in inquiry.known_terms]
         if not strange or inquiry.clarify == "off":
@@ -167,7 +167,7 @@ def final_assessment(assessment: Assessment, by_rules: Assessment, inquiry: Inqu
     )
 
 
-def _enough(focus: tuple[str, ...], language: Language) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _enough(focus: Strings, language: Language) -> tuple[Strings, Strings]:
     """Return the focuses with a third beside two, and what was inferred."""
     if len(focus) != MIN_FOCUSES:
         return focus, ()

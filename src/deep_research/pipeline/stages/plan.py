@@ -12,7 +12,16 @@ from deep_research.pipeline.plan_text import MAX_SECTIONS
 from deep_research.pipeline.stages.harvest import SearchExecutor
 from deep_research.pipeline.state import DeepResearchState, SectionState, Update
 from deep_research.reasoning.port import Reasoner
-from deep_research.reasoning.values import Brief, Plan, QueryRequest, Reflection, RelatedText, SectionPlan, SectionWork
+from deep_research.reasoning.values import (
+    Brief,
+    Plan,
+    QueryRequest,
+    Reflection,
+    RelatedText,
+    SectionPlan,
+    SectionWork,
+    Strings,
+)
 from deep_research.report.sources.hit import Hit, SearchQuery
 from deep_research.request import ResearchRequest
 from deep_research.value import digest
@@ -39,7 +48,7 @@ class ResearchPlanner:
             await context.keep_plan(key, plan.to_json())
         return plan
 
-    def identify_research_domains(self, plan: Plan) -> tuple[str, ...]:
+    def identify_research_domains(self, plan: Plan) -> Strings:
         """Return the fields of knowledge that the plan touches; they diversify the queries."""
         return plan.domains
 

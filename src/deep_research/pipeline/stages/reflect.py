@@ -63,7 +63,7 @@ async def _is_all_read(context: StageContext) -> bool:
     """
     adapters = context.adapters
     corpus = adapters.corpus
-    if corpus is None or not adapters.models or {engine.name for engine in adapters.engines} != {CorpusSearch.name}:
+    if not corpus or not adapters.models or {engine.name for engine in adapters.engines} != {CorpusSearch.name}:
         return False
 
     async def lookup() -> str:

@@ -5,7 +5,6 @@ until it was edited; `accepted` keeps it out.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import groupby, zip_longest
@@ -19,7 +18,7 @@ from deep_research.pipeline.passages import contexts_of
 from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.quoting.selection import stands_alone
-from deep_research.reasoning.values import Brief, Context, Findings, Judgement, Support
+from deep_research.reasoning.values import Brief, Context, Findings, Judgement, Paragraphs, Support
 from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, SentenceKind, Verdict, VerdictKind
 from deep_research.text.analyzer import content_terms
@@ -118,7 +117,7 @@ class CheckedSources:
 class Checked(Value):
     """Paragraphs whose sentences may stand, and the sentences that were kept out of them."""
 
-    paragraphs: tuple[Paragraph, ...] = ()
+    paragraphs: Paragraphs = ()
     dropped: tuple[Refusal, ...] = ()
 
 
@@ -144,15 +143,13 @@ async def with_passages(sources: CheckedSources, ids: Sequence[str], context: St
     return replace(sources, evidence=(*sources.evidence, *fresh), contexts={**sources.contexts, **contexts})
 
 
-async def judged(
-    paragraphs: Sequence[Paragraph], sources: CheckedSources, context: StageContext
-) -> tuple[Paragraph, ...]:
+async def judged(paragraphs: Sequence[Paragraph], sources: CheckedSources, context: StageContext) -> Paragraphs:
     """Return a text in which each sentence has a verdict; short sections are judged together."""
     done = _Done()
     by_code = []
     for paragraph, after in zip_longest(paragraphs, paragraphs[1:]):
-        leads = after is not None and (after.is_item or after.kind == "table") and after.section == paragraph.section
-        led = after.cite_ids if after is not None and leads else ()
+        is_led = after and (after.is_item or after.kind == "table") and after.section == paragraph.section
+        led = after.cite_ids if is_led else ()
         sentences = [
             await _by_code(each, paragraph, sources, done, context, led=led if each is paragraph.sentences[-1] else ())
             for each in paragraph.sentences
@@ -218,7 +215,7 @@ async def _by_code(
 
     `done` is what was checked before; `led` is what the list or table cites that the sentence leads to.
     """
-    if sentence.verdict is not None or paragraph.kind == "caption":
+    if sentence.verdict or paragraph.kind == "caption":
         return sentence
     if context.adapters.models and find_prompt_injection(sentence.text):
         return _with(sentence, "not_found", "order")
@@ -239,10 +236,10 @@ async def _by_code(
         return sentence
     titles, named = sources.beside(passages), sources.named(passages)
     verdict = check_quote(sentence, passages) if not sentence.cells else check_cells(sentence, passages)
-    if verdict is not None and verdict.kind == "supported":
+    if verdict and verdict.kind == "supported":
         # What stands in a source word for word is no conclusion.
         return sentence.replace(verdict=verdict, kind="finding")
-    if verdict is not None and (not sentence.cells or not context.adapters.models):
+    if verdict and (not sentence.cells or not context.adapters.models):
         return sentence.replace(verdict=verdict)
     if sentence.kind == "calculation":
         quotes = [*(piece.quote for piece in passages), *done.results]
@@ -261,10 +258,10 @@ async def _by_code(
         known = [*named, *(done.results if sentence.kind == "conclusion" else ())]
         refuse = partial(veto, sentence, passages, titles=titles, asked=sources.asked, known=known, language=language)
         refused = refuse()
-        if refused is not None and context.adapters.models:
+        if refused and context.adapters.models:
             hint, refused = refused.reason.partition(": ")[2], refuse(is_judged=True)
             done.hints.update({} if refused else {sentence.text: hint})
-    if refused is not None and sentence.kind == "conclusion":
+    if refused and sentence.kind == "conclusion":
         return _with(sentence, "goes_beyond", refused.reason)
     return sentence.replace(verdict=refused)
 
@@ -296,7 +293,7 @@ async def _by_reasoner(
         sentences = []
         for sentence in paragraph.sentences:
             number += 1
-            if sentence.verdict is None and paragraph.kind != "caption":
+            if not sentence.verdict and paragraph.kind != "caption":
                 passages = tuple(pieces[id_] for id_ in sentence.evidence if id_ in pieces)
                 if is_unusable and sentence.kind != "calculation":
                     # What a model wrote that cannot judge is not believed.
@@ -309,14 +306,10 @@ async def _by_reasoner(
 
 
 def _judged(
-    sentence: Sentence,
-    passages: tuple[Evidence, ...],
-    judgement: Judgement | None,
-    *,
-    is_failed: bool,
+    sentence: Sentence, passages: tuple[Evidence, ...], judgement: Judgement | None, *, is_failed: bool
 ) -> Sentence:
     """Return a sentence with the verdict that a judgement of it proves."""
-    if judgement is None:
+    if not judgement:
         return _unjudged(sentence, passages, "failed" if is_failed else "unproved")
     kind, remark = judgement.verdict, " ".join(judgement.reason.split())[:_SHOWN_CHARS]
     if sentence.kind == "conclusion":
@@ -396,7 +389,7 @@ def _proved(kind: VerdictKind, span: str, remark: str, sentence: Sentence, passa
         return Verdict(kind="not_found", reason=f"absent{reason}")
     for passage in passages:
         found = find_span(span, passage.quote)
-        if found is None and passage.header and find_span(span, passage.finding):
+        if not found and passage.header and find_span(span, passage.finding):
             # A row is shown cell by cell, each behind its label.
             found = (0, len(passage.quote))
         if found and is_related(sentence.text, passage.quote[slice(*found)]):
@@ -418,7 +411,7 @@ def accepted(paragraphs: Iterable[Paragraph], sources: CheckedSources) -> Checke
     asked = {figure.value for figure in figures_of(sources.asked)}
     refused_results: set[float] = set()
     for paragraph in paragraphs:
-        own: list[Sentence] = []
+        own = []
         is_cut = False
         for sentence in paragraph.sentences:
             missing = missing_figure(sentence.text, range(1, sources.figures + 1))
@@ -439,7 +432,7 @@ def accepted(paragraphs: Iterable[Paragraph], sources: CheckedSources) -> Checke
     return Checked(paragraphs=tuple(headed), dropped=tuple(dropped))
 
 
-def _gives_one_of(refused_results: AbstractSet[float], sentence: Sentence, sources: CheckedSources) -> bool:
+def _gives_one_of(refused_results: set[float], sentence: Sentence, sources: CheckedSources) -> bool:
     """Return whether a conclusion gives the result of a refused calculation, which its passages do not give."""
     if sentence.kind != "conclusion" or not refused_results:
         return False
@@ -506,7 +499,7 @@ def _refers_back(sentence: Sentence) -> bool:
 
 def _is_left_out(sentence: Sentence) -> bool:
     """Say whether a sentence cannot stand: what is called absent must have been shown to be."""
-    is_unproved = sentence.kind == "absence" and (sentence.verdict is None or sentence.verdict.kind == "not_checked")
+    is_unproved = sentence.kind == "absence" and (not sentence.verdict or sentence.verdict.kind == "not_checked")
     return sentence.is_refused or is_unproved
 
 
@@ -533,6 +526,6 @@ def _leading_on(paragraphs: Sequence[Paragraph]) -> Iterable[Paragraph]:
             ending.insert(0, sentences.pop())
         if sentences:
             yield paragraph.replace(sentences=tuple(sentences))
-        leads = after is not None and after.section == paragraph.section and (after.mark or after.kind == "table")
+        leads = after and after.section == paragraph.section and (after.mark or after.kind == "table")
         if ending and leads:
             yield Paragraph(section=paragraph.section, kind="note", sentences=tuple(ending))

@@ -20,14 +20,7 @@ from deep_research.pipeline.abstract import bounded
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.earlier import answer_in, follow_notes, followed_in, subject_of, with_section
 from deep_research.pipeline.fan_out import both
-from deep_research.pipeline.figures import (
-    chartless,
-    described,
-    figure_files,
-    figure_record,
-    pictures_of,
-    with_figures,
-)
+from deep_research.pipeline.figures import chartless, described, figure_files, figure_record, pictures_of, with_figures
 from deep_research.pipeline.outcome import unanswered
 from deep_research.pipeline.passages import cited_passages
 from deep_research.pipeline.records import RunRecords
@@ -46,10 +39,10 @@ from deep_research.pipeline.stages.verify import (
 from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.pipeline.update import changes_since
 from deep_research.reasoning.port import Reasoner
-from deep_research.reasoning.rules.question.analysis import has_short_outline
+from deep_research.reasoning.rules.question.analysis import is_short_answer
 from deep_research.reasoning.rules.quoting.selection import stands_alone
 from deep_research.reasoning.rules.quoting.units import count_prompt_injections, rows_around
-from deep_research.reasoning.values import Analysis, Brief, Conclusion, Draft, Findings
+from deep_research.reasoning.values import Analysis, Brief, Conclusion, Draft, Findings, Paragraphs, Strings
 from deep_research.report.citation import Citations, Source, number_sources
 from deep_research.report.edition import Edition
 from deep_research.report.evidence.passage import Evidence
@@ -92,16 +85,16 @@ class ReportGenerator:
         conclusion: Conclusion,
         state: DeepResearchState,
         *,
-        analysis: Sequence[Paragraph] = (),
-        knowledge: str = "",
-        disagreements: Sequence[Paragraph] = (),
-        is_written: bool = False,
+        analysis: Sequence[Paragraph],
+        knowledge: str,
+        disagreements: Sequence[Paragraph],
+        is_written: bool,
         context: StageContext,
     ) -> WrittenReport:
         """Return the report with its citations numbered; `is_written` says that it was written as a whole."""
         words, records, row = words_in(findings.brief.language), context.records, context.run.row
         earlier, before = await followed_in(state, context)
-        is_answer = has_short_outline(findings.brief, findings.plan.titles)
+        is_answer = is_short_answer(findings)
         gaps = [*state.gaps, *context.gaps]
         abstract, chapters = _chapters(findings, body, conclusion, analysis, words)
         paragraphs = [*abstract, *(paragraph for chapter in chapters for paragraph in chapter.paragraphs)]
@@ -136,10 +129,11 @@ class ReportGenerator:
         cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.used]
         health = await health_of(cited_snapshots, records, is_followed=earlier is not None)
         account = SearchSummary(health, context.adapters.specs, words)
+        doubt = [note("abstract", words("report.doubtful"))] if report.is_doubtful else []
         report = report.replace(
             notice=(*account.notice(), *_unread(findings.brief, words, has_model=bool(models))),
             # Where no source answered, nothing can be said of what they hold.
-            abstract=() if health.is_unanswered else (*report.abstract, *_doubt(report, words)),
+            abstract=() if health.is_unanswered else (*report.abstract, *doubt),
             gaps=() if health.is_unanswered else (*report.gaps, *(unread_of(gaps, words) if is_open else ())),
             about=in_few_lines(
                 words,
@@ -191,12 +185,12 @@ class ReportGenerator:
 
 def _chapters(
     findings: Findings, body: Checked, conclusion: Conclusion, analysis: Sequence[Paragraph], words: Words
-) -> tuple[tuple[Paragraph, ...], list[Chapter]]:
+) -> tuple[Paragraphs, list[Chapter]]:
     """Return what answers the question, or comes nearest, and the chapters, which do not say that again."""
     is_nearest = not conclusion.is_answered
     shown = () if is_nearest else (each.text for paragraph in conclusion.abstract for each in paragraph.sentences)
     said, support, chapters = set(shown), set(conclusion.support), []
-    is_short = has_short_outline(findings.brief, findings.plan.titles)
+    is_short = is_short_answer(findings)
     for title in dict.fromkeys(paragraph.section for paragraph in body.paragraphs if paragraph.section != "abstract"):
         own = [paragraph for paragraph in body.paragraphs if paragraph.section == title]
         left = []
@@ -230,7 +224,7 @@ def _chapters(
 
 def _untold(
     tables: Iterable[Paragraph], paragraphs: Sequence[Paragraph], brief: Brief, *, is_written: bool
-) -> tuple[Paragraph, ...]:
+) -> Paragraphs:
     """Return the disagreements of which both sides are left and the report tells one; one that a writer is silent on
     stands where the question is about it, and one that it tells beside each other does not stand again.
     """
@@ -288,19 +282,11 @@ def _label_of(title: str) -> str:
     return label if cut == label else f"{cut.rpartition(' ')[0] or cut}…"
 
 
-def _doubt(report: ReportLayout, words: Words) -> tuple[Paragraph, ...]:
-    """Say that the answer may not be the one asked for."""
-    return (note("abstract", words("report.doubtful")),) if report.is_doubtful else ()
-
-
-def _unread(brief: Brief, words: Words, *, has_model: bool) -> tuple[str, ...]:
+def _unread(brief: Brief, words: Words, *, has_model: bool) -> Strings:
     """Say that rules cannot read the language of the question, and that they do not write the report's."""
     if has_model:
         return ()
-    languages = {
-        "nothing.third_language": detect_language(brief.question),
-        "nothing.untranslated": brief.language,
-    }
+    languages = {"nothing.third_language": detect_language(brief.question), "nothing.untranslated": brief.language}
     return tuple(words(key) for key, language in languages.items() if not language.startswith(("en", "zh")))
 
 
@@ -313,7 +299,7 @@ async def _completed(chapter: Chapter, words: Words, records: RunRecords) -> Cha
     return chapter.replace(paragraphs=paragraphs)
 
 
-async def _counted(paragraphs: Sequence[Paragraph], words: Words, records: RunRecords) -> tuple[Paragraph, ...]:
+async def _counted(paragraphs: Sequence[Paragraph], words: Words, records: RunRecords) -> Paragraphs:
     """Return paragraphs in which a table that leaves rows of its source out says how many it shows."""
     found = []
     for paragraph in paragraphs:
@@ -331,15 +317,15 @@ async def _counted(paragraphs: Sequence[Paragraph], words: Words, records: RunRe
 async def _sources(cited: list[Evidence], words: Words, context: StageContext) -> tuple[list[Source], dict[str, str]]:
     """Return everything that was read, by its first address, and where in it each cited passage stands."""
     records, specs = context.records, context.adapters.specs
-    sources: list[Source] = []
+    sources = []
     places: dict[str, str] = {}
     for id_, address in (await records.documents()).items():
         read = await records.document(id_)
         state = read.delivered
-        own: dict[str, str] = {}
+        own = {}
         for piece in sorted((piece for piece in cited if piece.document == id_), key=lambda piece: piece.start):
             place = place_of(read.places, piece.start, piece.end, text=read.text)
-            if place is not None:
+            if place:
                 own[piece.id] = words(f"place.{place.kind}", label=place.label)
         places |= own
         sources.append(
@@ -464,7 +450,7 @@ def _refuting(paragraphs: Sequence[Paragraph]) -> list[str]:
     return [verdict.evidence for verdict in verdicts if verdict and verdict.kind == "false" and verdict.evidence]
 
 
-async def _edited(draft: Draft, sources: CheckedSources, context: StageContext) -> tuple[Paragraph, ...]:
+async def _edited(draft: Draft, sources: CheckedSources, context: StageContext) -> Paragraphs:
     """Return the text as an editor mended it; what was changed is checked again."""
     edits = await context.reason(Reasoner.edit, draft)
     if not edits:
@@ -568,7 +554,7 @@ async def _disputed(
     return accepted(await judged(tables, own, context.at("disputed")), own)
 
 
-def _gaps(open_questions: Sequence[str], sources: CheckedSources) -> tuple[tuple[str, ...], tuple[Refusal, ...]]:
+def _gaps(open_questions: Sequence[str], sources: CheckedSources) -> tuple[Strings, tuple[Refusal, ...]]:
     """Part what stays open from what only looks like it: a gap names no figure, date or address but the question's."""
     once = dict.fromkeys(open_questions)
     founded = tuple(text for text in once if claims_nothing(text, sources.asked))

@@ -79,7 +79,7 @@ class ModelActs:
 
         def read(reply: ModelReply) -> tuple[SomeAnswer | None, str]:
             answer, problem = read_answer(kind, reply.text)
-            if answer is not None:
+            if answer:
                 problem = problem_of(answer)
             return (None if problem else answer), problem
 
@@ -112,10 +112,7 @@ class ModelActs:
             question=fenced_question(brief.question),
             today=brief.today or NONE,
             language=language_name(brief.language),
-            notes=_notes(
-                ("Goal", brief.goal),
-                ("Sides to look at", "; ".join(brief.focus)),
-            ),
+            notes=_notes(("Goal", brief.goal), ("Sides to look at", "; ".join(brief.focus))),
         )
 
 

@@ -84,7 +84,7 @@ def _numbers(value: object) -> object:
 
 def _number(value: object, wanted: str) -> float:
     match = _NUMBER.search(str(value))
-    if match is None:
+    if not match:
         raise ValueError(f"a number from {wanted} is wanted")
     return float(match[0])
 
@@ -345,7 +345,7 @@ def _objects(text: str) -> list[object]:
         except (ValueError, RecursionError):
             break
         found.append(data)
-    if opening is None or len(_OPENING.findall(bare, at)) > _MAX_MENDED_OPENINGS:
+    if not opening or len(_OPENING.findall(bare, at)) > _MAX_MENDED_OPENINGS:
         return found
     # Single quotes, comments, missing brackets: from here on strict reading ends.
     from json_repair import repair_json

@@ -7,14 +7,7 @@ import re
 from collections.abc import Iterator
 from json import dumps
 
-from deep_research.reasoning.model.acts import (
-    NONE,
-    ModelActs,
-    fenced_question,
-    listed,
-    searched,
-    section_notes,
-)
+from deep_research.reasoning.model.acts import NONE, ModelActs, fenced_question, listed, searched, section_notes
 from deep_research.reasoning.model.answers import AssessAnswer, PlanAnswer, QueriesAnswer, item_at, padded, read_answer
 from deep_research.reasoning.model.prompting import SOURCE_TAG, USER_TAG, Act, fenced, fit
 from deep_research.reasoning.model.prose import is_in_language
@@ -166,9 +159,10 @@ def _query(text: str, goal: str, word: str) -> SearchQuery:
     priority = priorities.get(word.lower(), "medium")
     named = _NAMED_SOURCES.search(text)
     names = tuple(dict.fromkeys(name.strip().lower() for name in named[1].split(","))) if named else ()
-    if not named or not all(name in ENGINES or name.startswith("mcp:") for name in names):
-        return SearchQuery(query=text, goal=goal, priority=priority)
-    return SearchQuery(query=text[: named.start()], goal=goal, priority=priority, engines=names)
+    query = SearchQuery(query=text, goal=goal, priority=priority)
+    if named and all(name in ENGINES or name.startswith("mcp:") for name in names):
+        return query.replace(query=text[: named.start()], engines=names)
+    return query
 
 
 def _plan(answer: PlanAnswer, brief: Brief) -> Plan:

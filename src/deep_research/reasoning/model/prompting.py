@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 from deep_research.errors import ConfigurationError
 from deep_research.llm.port import ModelRequest, ModelRole
 from deep_research.llm.tokens import tokens_at_most
-from deep_research.reasoning.values import Context
+from deep_research.reasoning.values import Context, Strings
 from deep_research.report.evidence.passage import Evidence
 from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import find_dates
@@ -48,12 +48,12 @@ class Prompts:
         self._texts: dict[str, str] = {}
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Strings:
         return tuple(sorted(path.stem for path in PROMPT_FOLDER.glob("*.md")))
 
     def check(self) -> None:
         """Refuse a folder with a prompt that nobody asks for or that does not fit."""
-        if self._folder is None:
+        if not self._folder:
             return
         if not self._folder.is_dir():
             raise ConfigurationError(f"The folder of prompts {self._folder} does not exist.")
@@ -147,7 +147,7 @@ _KEPT_OF_EACH = 3
 class Material(NamedTuple):
     """Evidence as a prompt shows it; `labels` maps labels to evidence ids, `left_out` counts what did not fit."""
 
-    blocks: tuple[str, ...]
+    blocks: Strings
     labels: dict[str, str]
     left_out: int
 

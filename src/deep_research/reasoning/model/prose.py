@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from deep_research.reasoning.model.prompting import LABEL, TAGS
-from deep_research.report.paragraph import ListMark, Paragraph, Sentence, SentenceKind, row
+from deep_research.report.paragraph import ListMark, Paragraph, Sentence, SentenceKind, Strings, row
 from deep_research.request import Language
 from deep_research.text.analyzer import CJK_CHARACTER
 from deep_research.text.cleaning import clean_text
@@ -34,7 +34,7 @@ def without_markup(text: str, mark: re.Pattern[str] | None = None) -> str:
     spaced = _WIDE_GAP.sub(" ", _BLANK_LINES.sub("\n\n", clean_text(text)))
 
     def words(link: re.Match[str]) -> str:
-        is_mark = mark is not None and mark.fullmatch(f"[{link[1]}]") is not None
+        is_mark = mark and mark.fullmatch(f"[{link[1]}]")
         return f"[{link[1]}]" if is_mark else link[1]
 
     return _LINK.sub(words, _FENCE.sub("", spaced))
@@ -152,9 +152,7 @@ def _paragraphs(text: str, marks: "_Marks", names: Mapping[str, str], language: 
         after = _AFTER_LEAD.match(rest)
         first = rest[after.end() :][:1] if after else ""
         # Chinese sets no space inside a sentence.
-        is_apart = first.isupper() or (
-            bold is not None and bold[0][-1].isspace() and CJK_CHARACTER.match(first) is not None
-        )
+        is_apart = first.isupper() or (bold and bold[0][-1].isspace() and CJK_CHARACTER.match(first))
         is_point = after and (after["stop"] or (bold and _STOPPED.search(bold[1])) or is_apart)
         if is_point and after and (name if mark else _name_of(name)):
             own, line = name, _SMALL_WORD.sub(lambda word: word[0].capitalize(), rest[after.end() :])
@@ -228,7 +226,7 @@ class _Marks(NamedTuple):
     labels: Mapping[str, str]
     plain: re.Pattern[str]
 
-    def found_in(self, text: str) -> tuple[SentenceKind, tuple[str, ...], str]:
+    def found_in(self, text: str) -> tuple[SentenceKind, Strings, str]:
         """Return what the marks of a sentence make it, the evidence that they name, and what it computes or misses."""
         numbers = [number for match in self.plain.finditer(text) for number in _numbers(match[1])]
         kind: SentenceKind = "finding" if numbers else "link"

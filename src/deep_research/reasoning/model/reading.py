@@ -7,11 +7,7 @@ from deep_research.documents.readers import PROMPT_INJECTION_FOUND
 from deep_research.errors import UnusableAnswer
 from deep_research.llm.tokens import tokens_at_most
 from deep_research.reasoning.model.acts import NONE, ModelActs, listed, searched, section_notes
-from deep_research.reasoning.model.answers import (
-    ExtractAnswer,
-    ReflectAnswer,
-    item_at,
-)
+from deep_research.reasoning.model.answers import ExtractAnswer, ReflectAnswer, item_at
 from deep_research.reasoning.model.prompting import (
     NOTES_TAG,
     SOURCE_TAG,
@@ -22,14 +18,7 @@ from deep_research.reasoning.model.prompting import (
     numbered,
     show_evidence,
 )
-from deep_research.reasoning.values import (
-    Digest,
-    Dimensions,
-    Finding,
-    ReadingRequest,
-    Reflection,
-    SectionWork,
-)
+from deep_research.reasoning.values import Digest, Dimensions, Finding, ReadingRequest, Reflection, SectionWork
 from deep_research.report.sources.dating import days_of
 from deep_research.report.sources.hit import SearchQuery
 from deep_research.text.messages.language import language_name

@@ -32,7 +32,7 @@ from deep_research.reasoning.model.prompting import (
     show_evidence,
 )
 from deep_research.reasoning.model.prose import ParsedProse, is_in_language, read_report, read_row, read_sentences
-from deep_research.reasoning.rules.question.analysis import has_short_outline
+from deep_research.reasoning.rules.question.analysis import is_short_answer
 from deep_research.reasoning.rules.quoting.drafting import MAX_ABSTRACT_LENGTH
 from deep_research.reasoning.rules.weighing.charts import MAX_CHARTS, chart_of, possible_series
 from deep_research.reasoning.rules.weighing.connections import connections_of, in_words
@@ -264,7 +264,7 @@ class WritingByModel(ModelActs):
         """Judge all sentences of a text that have no verdict in as few calls as the window allows."""
         captions = {each for one in support.paragraphs if one.kind == "caption" for each in one.sentences}
         sentences = numbered_sentences(support.paragraphs)
-        wanted = [number for number, each in sentences if each.verdict is None and each not in captions]
+        wanted = [number for number, each in sentences if not each.verdict and each not in captions]
         parts = [wanted[at : at + _JUDGED_AT_ONCE] for at in range(0, len(wanted), _JUDGED_AT_ONCE)]
         return tuple([judgement for part in parts for judgement in await self._judged(part, support)])
 
@@ -290,10 +290,11 @@ class WritingByModel(ModelActs):
         found = {}
         columns = map(padded, (answer.verdicts, answer.spans, answer.passages, answer.reasons))
         for at, word, span, passages, reason in zip(answer.sentences, *columns, strict=False):
-            verdict, number = _verdict_of(word), order[at - 1] if 0 < at <= len(order) else None
+            verdict = _VERDICTS.get("_".join(word.lower().split()))
+            number = order[at - 1] if 0 < at <= len(order) else None
             if verdict in ("supported", "follows") and number == 0:
                 raise UnusableAnswer("judge: the model calls a statement supported that was made false")
-            if number and verdict is not None:
+            if number and verdict:
                 labels = [label for label in _LABELS.findall(passages) if label in material.labels]
                 premises = tuple(material.labels[label] for label in labels)
                 found[number] = Judgement(number=number, verdict=verdict, span=span, premises=premises, reason=reason)
@@ -311,17 +312,18 @@ class WritingByModel(ModelActs):
         sizes = accumulate(tokens_at_most(f"{each.text} {each.headings}") + _FENCE_TOKENS for each in check.stretches)
         count = sum(taken <= available_tokens for taken in sizes)
         shown = _joined(check.stretches[:count])
-        blocks: list[str] = []
+        blocks = []
         for number, each in enumerate(shown, start=1):
             is_new = number == 1 or shown[number - 2].document != each.document
             title = {"of": each.title} if is_new else {}
             blocks.append(fenced(SOURCE_TAG, each.text, id=str(number), **title, at=each.headings))
         answer = await self._data(_FIND_HELD, HeldAnswer, task, shared=[brief, *blocks])
-        found = []
-        for number, at, span in zip(answer.statements, answer.stretches, padded(answer.spans), strict=False):
-            if 0 < number <= len(check.statements) and 0 < at <= len(shown):
-                found.append(HeldStretch(number=number, stretch=shown[at - 1], span=span))
-        return tuple(found)
+        rows = zip(answer.statements, answer.stretches, padded(answer.spans), strict=False)
+        return tuple(
+            HeldStretch(number=number, stretch=shown[at - 1], span=span)
+            for number, at, span in rows
+            if 0 < number <= len(check.statements) and 0 < at <= len(shown)
+        )
 
     async def edit(self, draft: Draft) -> tuple[SentenceEdit, ...]:
         """Have the whole text looked over once; what changes is checked again by whoever asks."""
@@ -333,7 +335,7 @@ class WritingByModel(ModelActs):
         brief, language = self._brief(draft.brief), draft.brief.language
         words = words_in(language)
         labels = show_evidence(draft.evidence, limit=sys.maxsize).labels
-        shown = fenced(DRAFT_TAG, _shown_text(draft.paragraphs, labels, set(sentences)))
+        shown = fenced(DRAFT_TAG, _shown_text(draft.paragraphs, labels))
         task = self._task(
             "edit",
             EditAnswer,
@@ -392,10 +394,6 @@ def _joined(stretches: Sequence[Stretch]) -> list[Stretch]:
     return found
 
 
-def _verdict_of(word: str) -> VerdictKind | None:
-    return _VERDICTS.get("_".join(word.lower().split()))
-
-
 def _with_planted(
     support: Support, wanted: Collection[int], planted: Sequence[PlantedStatement], labels: Mapping[str, str]
 ) -> tuple[str, list[int]]:
@@ -404,15 +402,15 @@ def _with_planted(
     """
     marks = {id_: label for label, id_ in labels.items()}
     # Before a sentence on the same passage, and so never at the end.
-    places: dict[int, PlantedStatement] = {}
+    places = {}
     sentences = dict(numbered_sentences(support.paragraphs))
     for one in planted:
         free = [number for number in sorted(wanted) if number not in places]
         place = next((number for number in free if one.evidence in sentences[number].evidence), None)
         if free:
             places[place or free[0]] = one
-    lines: list[str] = []
-    order: list[int] = []
+    lines = []
+    order = []
     number, section = 0, ""
     for paragraph in support.paragraphs:
         numbers = range(number + 1, number + 1 + len(paragraph.sentences))
@@ -466,13 +464,13 @@ def _counted(language: Language) -> str:
 
 def _closing(findings: Findings, words: Words) -> str:
     """Return which parts end a report: none where one thing is asked for."""
-    if has_short_outline(findings.brief, findings.plan.titles):
+    if is_short_answer(findings):
         return _NO_CLOSING
     return _CLOSING.format(conclusion=words("report.conclusion"), outlook=words("report.outlook"))
 
 
 def _read_prose(
-    reply: ModelReply, labels: Mapping[str, str], language: Language, titles: Collection[str] = ()
+    reply: ModelReply, labels: Mapping[str, str], language: Language, titles: Collection[str]
 ) -> ParsedProse:
     """Return what a model wrote; nothing of it is cited where it is in another language."""
     words, is_cut = words_in(language), reply.stop in ("length", "loop")
@@ -483,7 +481,7 @@ def _read_prose(
 
 def _sections(findings: Findings, analysis: str) -> str:
     """Return which sections a report has: the user's own as they stand, others as a guide."""
-    if has_short_outline(findings.brief, findings.plan.titles):
+    if is_short_answer(findings):
         return "only the planned one, with the few sentences that support the answer or limit it"
     if findings.fixed_titles:
         return "exactly the planned ones, with their titles and in their order, also where little or nothing was found"
@@ -496,10 +494,10 @@ def _sections(findings: Findings, analysis: str) -> str:
     return planned + (weighed if findings.asks_for_analysis else "")
 
 
-def _shown_text(paragraphs: Paragraphs, labels: Mapping[str, str], wanted: Collection[int]) -> str:
-    """Return a text in which each wanted sentence has a line of its own, with its number, its mark and what it is."""
+def _shown_text(paragraphs: Paragraphs, labels: Mapping[str, str]) -> str:
+    """Return a text in which each sentence has a line of its own, with its number, its mark and what it is."""
     marks = {id_: label for label, id_ in labels.items()}
-    lines: list[str] = []
+    lines = []
     section, lead, number = "", "", 0
     for paragraph in paragraphs:
         lines += [f"## {paragraph.section}"] if paragraph.section != section else []
@@ -508,7 +506,7 @@ def _shown_text(paragraphs: Paragraphs, labels: Mapping[str, str], wanted: Colle
         lead = paragraph.lead
         for sentence in paragraph.sentences:
             number += 1
-            lines.append(f"{number} {_marked(sentence, marks)}" if number in wanted else sentence.text)
+            lines.append(f"{number} {_marked(sentence, marks)}")
         lines.append("")
     return "\n".join(lines).strip()
 

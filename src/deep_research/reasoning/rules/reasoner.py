@@ -12,16 +12,12 @@ from deep_research.reasoning.rules.question.analysis import (
     has_one_subject,
     has_short_outline,
     is_answered_first,
+    is_short_answer,
     is_topic,
     outline_of_answer,
 )
 from deep_research.reasoning.rules.question.clarifier import assess
-from deep_research.reasoning.rules.question.material import (
-    names_document,
-    related_texts,
-    topic_part,
-    without_commands,
-)
+from deep_research.reasoning.rules.question.material import names_document, related_texts, topic_part, without_commands
 from deep_research.reasoning.rules.question.phrases import phrases
 from deep_research.reasoning.rules.question.queries import shared_queries, typed_queries
 from deep_research.reasoning.rules.question.sections import aspect_of, aspects_named, sections_of
@@ -301,7 +297,7 @@ class ExtractiveReasoner:
         apart = [span for before, span in zip([(0, 0), *own], own, strict=False) if span[0] >= before[1]]
         return apart or [(0, _LONG)]
 
-    async def _weights(self, question: str, parts: Strings = ()) -> Weights:
+    async def _weights(self, question: str, parts: Strings) -> Weights:
         return (await weigh(question, self._corpus)).with_quiet_question_words().focused(parts)
 
     async def _interest(self, question: str, parts: Strings = (), *, is_foreign: bool = False) -> Interest:
@@ -311,7 +307,7 @@ class ExtractiveReasoner:
 
     async def _reach(self, question: str, topic: Weights) -> float:
         """Return how much of the question the documents' best passage covers: a long question is covered by none."""
-        if self._corpus is None:
+        if not self._corpus:
             return _usual_reach(topic)
         if question not in self._reaches:
             best = await self._corpus.search(question, limit=_REACH_PASSAGES)
@@ -331,7 +327,7 @@ class ExtractiveReasoner:
         covered = weights.share(terms_of(*(piece.quote for piece in work.evidence)))
         documents = len({piece.document for piece in work.evidence})
         share = 0.5 * covered + 0.3 * min(1.0, documents / 3) + 0.2 * min(1.0, len(work.evidence) / 4)
-        work = work.model_copy(update={"coverage": round(share, 2)})
+        work = work.replace(coverage=round(share, 2))
         is_enough = work.coverage >= _SUFFICIENT and documents >= _ENOUGH_DOCUMENTS
         missing = await self._missing_words(work)
         appraisal = await in_thread(appraise, work, missing=missing)
@@ -383,14 +379,14 @@ class ExtractiveReasoner:
         title, count = _own_title(work.brief, work.section.title), max(work.queries_left, 1)
         request = QueryRequest(brief=work.brief, section=work.section, asked=work.asked, count=count)
         fresh = _queries([next(typed_queries(work.brief, title, aim)) for aim in aims], request)
-        if not fresh or self._corpus is not None:
+        if not fresh or self._corpus:
             return ()
         asked = (*work.asked, *(query.query for query in fresh))
-        return (*fresh, *await self.queries(request.model_copy(update={"asked": asked})))
+        return (*fresh, *await self.queries(request.replace(asked=asked)))
 
     async def analyze(self, findings: Findings) -> Analysis:
         """Show how well the main statements are backed, and what would change the picture."""
-        if has_short_outline(findings.brief, findings.plan.titles):
+        if is_short_answer(findings):
             return Analysis()
         return Analysis(paragraphs=strength_table(findings), changes=changes_of(findings))
 
@@ -399,7 +395,7 @@ class ExtractiveReasoner:
 
     async def repair_chart(self, broken: BrokenChart) -> ChartSpec:
         """Leave the rows to the program's own drawing: rules write no code."""
-        return broken.spec.model_copy(update={"python_code": ""})
+        return broken.spec.replace(python_code="")
 
     async def draft(self, findings: Findings) -> Paragraphs:
         """Quote the evidence that the report has room for: neighbouring sentences as a paragraph, rows as tables."""
@@ -427,14 +423,14 @@ class ExtractiveReasoner:
         """Lead with what answers best, and say whether the documents answer the question at all."""
         question = draft.brief.question
         parts = await self._sought(draft.brief)
-        if has_short_outline(draft.brief, draft.plan.titles) and is_answered_first(draft.brief):
+        if is_short_answer(draft) and is_answered_first(draft.brief):
             found = await self._corpus.search(question, limit=_PLAN_PASSAGES) if self._corpus else []
-            asked = " ".join(draft.brief.analysis.parts) or question
+            asked = draft.brief.analysis.asking or question
             answer = answer_of(draft, parts, beside_in_columns(asked, (hit.text for hit in found)))
             unheld = await self._not_held(" ".join(draft.brief.analysis.names), draft)
             if not answer.is_answered and not await self._is_foreign(draft.brief):
                 unheld = await self._in_other_languages(draft.brief, found) or unheld
-            return answer.model_copy(update={"unanswered": unheld})
+            return answer.replace(unanswered=unheld)
         analysis = draft.brief.analysis
         # Of a question in a language that rules cannot read, little is shown.
         is_short = draft.brief.length == "short" or not detect_language(question).startswith(("en", "zh"))

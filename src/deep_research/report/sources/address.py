@@ -35,7 +35,7 @@ def canonical_address(address: str) -> str:
 
 def _plain(escape: re.Match[str]) -> str:
     """Undo an escape that was not needed; `%2F` and `%25` name other pages than `/` and `%` and stay."""
-    if escape[1] is None:
+    if not escape[1]:
         return "%25"
     character = chr(int(escape[1], 16))
     return character if character.isascii() and (character.isalnum() or character in "-._~") else escape[0].upper()

@@ -70,7 +70,7 @@ class _Sketch:
     @cached_property
     def figures(self) -> dict[str, frozenset[str]]:
         """Return the figures by what stands before them; few texts are near enough to others that one must know."""
-        found: dict[str, set[str]] = defaultdict(set)
+        found = defaultdict(set)
         for match in _FIGURE.finditer(self.text):
             before = self.text[max(0, match.start() - _CONTEXT_LOOKBACK) : match.start()]
             found[_NUMERAL.sub("", before)[-_CONTEXT_CHARS:]].add(match.group().replace(",", ""))

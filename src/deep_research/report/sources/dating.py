@@ -49,7 +49,7 @@ def period_named(text: str) -> tuple[date, date]:
     text = text.strip()
     dates = [text] if _ISO.fullmatch(text) else [found.iso for found in find_dates(text) if found.raw == text]
     days = days_of(dates[0]) if dates else None
-    if days is None:
+    if not days:
         raise ValueError(f"{text!r} is no date")
     return days
 

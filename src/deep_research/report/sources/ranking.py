@@ -87,7 +87,7 @@ def _by_address(rankings: Iterable[Ranked]) -> dict[str, Hit]:
 
     What any engine delivered of the page goes with it, the longest first.
     """
-    telling: dict[str, list[Hit]] = defaultdict(list)
+    telling = defaultdict(list)
     for ranking in rankings:
         for hit in ranking.hits:
             telling[canonical_address(hit.address)].append(hit)
@@ -116,7 +116,7 @@ def _votes(rankings: Iterable[Ranked], hits: Mapping[str, Hit]) -> dict[str, flo
 
 
 def _reciprocal_ranks(rankings: Iterable[Ranked], hits: Mapping[str, Hit], *, is_own: bool) -> dict[str, float]:
-    ranks: dict[str, list[float]] = defaultdict(list)
+    ranks = defaultdict(list)
     for ranking in rankings:
         if (ranking.engine == LOCAL) != is_own:
             continue
@@ -135,7 +135,7 @@ def _share(wanted: frozenset[str], hit: Hit) -> float:
 
 def _freshness(hit: Hit, query: SearchQuery, today: date) -> float:
     days = days_of(hit.published)
-    if days is None:
+    if not days:
         return 1.0
     most, half_life = (_NEWS_FRESH, _NEWS_FRESH_DAYS) if query.kind == "news" else (_FRESH, _FRESH_DAYS)
     return 1 + most * exp2(-max(0, (today - days[1]).days) / half_life)
@@ -163,7 +163,7 @@ class _Wording(NamedTuple):
 def _copies(ordered: Sequence[Hit]) -> list[Hit]:
     """Return the hits of the web that repeat one before them."""
     originals: list[_Wording] = []
-    copies: list[Hit] = []
+    copies = []
     for hit in ordered:
         if not (host := host_of(hit.address)):
             continue

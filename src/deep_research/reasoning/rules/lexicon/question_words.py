@@ -15,20 +15,18 @@ WORD = re.compile(rf"[^\W_{CJK}]+(?:['’.&/+-][^\W_{CJK}]+)*[+#]*")
 HAN_RUN = re.compile(f"[{CJK}]+")
 HAN_PER_WORD = 3
 
-# What stands around a topic and says nothing about it.
-_FRAME_WORDS = frozenset(
-    """please kindly just can could would will you help me us i i'm i'd i've we want need like love to tell give show
-    find get provide do a an the some any something anything everything more all about on of regarding concerning into
-    up for in interested curious look looking search searching research researching explore exploring investigate study
-    learn learning know understand read write information info detail details data stuff thing things topic subject
-    hello hi hey thanks thank test""".split()
+# What stands around a topic and says nothing about it, as stop words do.
+_FRAME_WORDS = ENGLISH.union(
+    """kindly help i'm i'd i've want need love tell give show find provide everything regarding concerning interested
+    curious look looking search searching research researching explore exploring investigate study learn learning know
+    understand read write information info detail details data stuff topic subject hello hi hey thanks thank
+    test""".split()
 )
 _LIGHT_WORDS = frozenset(
-    """thing things stuff work works working happen happens happened mean means meaning say says said tell know want
-    need information info details topic subject question questions help good bad new go going come look stand one ones
-    way kind sort lot bit able exist exists called part aspect""".split()
+    """work works working happen happens happened mean means meaning say says said question questions good bad new go
+    going come stand one ones way kind sort lot bit able exist exists called part aspect""".split()
 )
-NO_SUBJECT_WORDS = ENGLISH | _LIGHT_WORDS | _FRAME_WORDS
+NO_SUBJECT_WORDS = _LIGHT_WORDS | _FRAME_WORDS
 
 EMPTY_QUESTION = re.compile(
     r"(?i)^\W*(?:(?:what|how) about|what(?:'s| is) up with|what(?:'s| is) (?:going on|new) with"
@@ -52,7 +50,7 @@ INTERROGATIVES = frozenset(
     """what what's who who's whose when where why how which is are was were do does did can could should shall will
     would has have had may might must isn't aren't don't doesn't""".split()
 )
-REQUEST_WORDS = (ENGLISH | _FRAME_WORDS) - INTERROGATIVES
+REQUEST_WORDS = _FRAME_WORDS - INTERROGATIVES
 DIRECTIVES = frozenset(
     """summarize summarise describe explain compare contrast analyze analyse evaluate assess list trace identify discuss
     outline review examine estimate determine explore investigate detail define""".split()
@@ -75,8 +73,8 @@ MATERIAL = re.compile(
     r"|(?<=总结|概括|归纳|梳理|一下|概述)(?:资料|材料)"
 )
 MATERIAL_WORDS = frozenset(
-    """my our these those key main point points important summary gist content contents conclusion conclusions
-    takeaways statement statements message messages between across sum briefly short quick documents docs""".split()
+    """key main point points important summary gist content contents conclusion conclusions takeaways statement
+    statements message messages sum briefly short quick documents docs""".split()
 )
 COMMAND_ZH = re.compile(
     r"请|麻烦|帮忙?|给|替|我们?|你|您|总结|概括|归纳|梳理|整理|介绍|分析|概述|说明|综述|阅读|浏览|看看?|读|一下|一份|一个|做|写|讲|说|提到"

@@ -10,7 +10,15 @@ from deep_research.reasoning.rules.lexicon import load_table
 from deep_research.reasoning.rules.question.kinds import kind_of
 from deep_research.reasoning.rules.question.material import topic_part
 from deep_research.reasoning.rules.question.phrases import chinese_pieces, phrases, question_words
-from deep_research.reasoning.values import QUESTION_KINDS, Brief, QuestionAnalysis, QuestionKind
+from deep_research.reasoning.values import (
+    QUESTION_KINDS,
+    Brief,
+    Draft,
+    Findings,
+    QuestionAnalysis,
+    QuestionKind,
+    Strings,
+)
 from deep_research.request import Language
 from deep_research.text.analyzer import CJK_CHARACTER, content_terms
 from deep_research.text.bounds import bounded_periods
@@ -70,45 +78,41 @@ _DIGITS = dict(
         strict=True,
     )
 )
-_ASKS_FOR: dict[str, str] = {
-    "money": r"\bhow much (?:did|does|do|was|were|is|are|will|would|money|has|have)\b"
-    r"(?!.*\b(?:weigh|lift|hold|carry|produce|generate|consume|use|grow|shrink|rise|fall|tonnes|tons|litres|liters|water|energy|time)\b)"
-    r"|\b(?:costs?|price|fee|budget|paid|spend|spent|salary|charge|rent|amount of money|worth)\b"
-    r"|\b(?:hourly|daily|day|nightly|room|freight|postal) rate\b"
-    r"|多少(?:钱|元|费|英镑|美元|欧元|经费)|费用|花了(?!.{0,6}(?:时间|小时|久|天|年|个月|水|电))|预算|(?<!评)价(?![值比])|成本|租金|金额|经费"
-    r"|(?:时薪|小时|每天|每晚).{0,2}费率",
-    # A rate may be a share, a price, a frequency or a speed.
-    "rate": r"\b(?:exchange|heart|pulse|flow|frame|sampling|data|bit|refresh|discharge|death|birth|breathing) rates?\b"
-    r"|\bat what rate\b|[汇匯心速功频费流码税]率|[速频]度|效率|分辨率",
-    "share": r"\bwhat (?:share|percentage|proportion|fraction)\b|\brate\b|百分之几|比例|占比|率",
-    "duration": r"\bhow long\b|\bhow much time\b|多久|多少?长?时间|几(?:天|年|个月|小时|分钟)",
-    "count": r"\bhow (?:many|much)\b|\bnumber of\b|多少|几(?:个|名|人|台|家|次|件|户|亩|箱)|数量",
-    "date": r"\bwhen\b|\b(?:which|what) (?:date|day|year|month|time)\b|何时|什么时候|哪一?个?[天年月日]|几[月号点]",
-    "organisation": r"\b(?:which|what) (?:firm|company|supplier|contractor|bank|agency|university)\b|哪一?家",
-    "person": r"\bwho(?:m|se)?\b|谁|哪位|何人|什么人",
-    "place": r"\bwhere\b|\bwhich (?:town|city|place|room)\b|哪里|何处|在哪|什么地方",
+_ASKS_FOR = {
+    what: re.compile(pattern, re.IGNORECASE)
+    for what, pattern in {
+        "money": r"\bhow much (?:did|does|do|was|were|is|are|will|would|money|has|have)\b"
+        r"(?!.*\b(?:weigh|lift|hold|carry|produce|generate|consume|use|grow|shrink|rise|fall|tonnes|tons|litres|liters|water|energy|time)\b)"
+        r"|\b(?:costs?|price|fee|budget|paid|spend|spent|salary|charge|rent|amount of money|worth)\b"
+        r"|\b(?:hourly|daily|day|nightly|room|freight|postal) rate\b"
+        r"|多少(?:钱|元|费|英镑|美元|欧元|经费)|费用|花了(?!.{0,6}(?:时间|小时|久|天|年|个月|水|电))|预算|(?<!评)价(?![值比])|成本|租金|金额|经费"
+        r"|(?:时薪|小时|每天|每晚).{0,2}费率",
+        # A rate may be a share, a price, a frequency or a speed.
+        "rate": r"\b(?:exchange|heart|pulse|flow|frame|sampling|data|bit|refresh|discharge|death|birth|breathing)"
+        r" rates?\b|\bat what rate\b|[汇匯心速功频费流码税]率|[速频]度|效率|分辨率",
+        "share": r"\bwhat (?:share|percentage|proportion|fraction)\b|\brate\b|百分之几|比例|占比|率",
+        "duration": r"\bhow long\b|\bhow much time\b|多久|多少?长?时间|几(?:天|年|个月|小时|分钟)",
+        "count": r"\bhow (?:many|much)\b|\bnumber of\b|多少|几(?:个|名|人|台|家|次|件|户|亩|箱)|数量",
+        "date": r"\bwhen\b|\b(?:which|what) (?:date|day|year|month|time)\b|何时|什么时候|哪一?个?[天年月日]|几[月号点]",
+        "organisation": r"\b(?:which|what) (?:firm|company|supplier|contractor|bank|agency|university)\b|哪一?家",
+        "person": r"\bwho(?:m|se)?\b|谁|哪位|何人|什么人",
+        "place": r"\bwhere\b|\bwhich (?:town|city|place|room)\b|哪里|何处|在哪|什么地方",
+    }.items()
 }
 
 
 @cache
 def _patterns() -> list[tuple[str, re.Pattern[str]]]:
     return [
-        (
-            kind,
-            re.compile("|".join(f"(?:{pattern})" for pattern in chain(*spellings.values()))),
-        )
+        (kind, re.compile("|".join(f"(?:{pattern})" for pattern in chain(*spellings.values()))))
         for kind, spellings in load_table("question_kinds").items()
     ]
 
 
-@cache
-def _asked_for() -> dict[str, re.Pattern[str]]:
-    return {what: re.compile(pattern, re.IGNORECASE) for what, pattern in _ASKS_FOR.items()}
-
-
 def analyze_question(question: str) -> QuestionAnalysis:
     """Return what a question asks for, by its own words."""
-    excluded = tuple(" ".join(text.split()) for text in _excluded(question))
+    left_out = (next(filter(None, match.groups())) for match in _EXCLUDED.finditer(question))
+    excluded = tuple(" ".join(text.split()) for text in left_out)
     asking = _EXCLUDED.sub(" ", question)
     parts = _parts(asking)
     kinds = [_kind(part) for part in parts] or [_kind(asking)]
@@ -150,10 +154,10 @@ def checked_analysis(read: Mapping[str, Any], question: str, *, asked: str) -> Q
 def part_analysis(part: str, before: QuestionAnalysis) -> QuestionAnalysis:
     """Return what one part of a question asks for; anchors that it does not name itself are those named before it."""
     own = {key: found for key, found in _anchors(part).items() if found}
-    return before.model_copy(update={**own, "asks_for": sort_asked_for(part)})
+    return before.replace(**own, asks_for=sort_asked_for(part))
 
 
-def _anchors(text: str) -> dict[str, tuple[str, ...]]:
+def _anchors(text: str) -> dict[str, Strings]:
     """Return names, periods and numbered things; a month without a year is a period of any year ("????-06").
 
     What lies before or after a period need not name it.
@@ -172,7 +176,7 @@ def _anchors(text: str) -> dict[str, tuple[str, ...]]:
     }
 
 
-def outline_of_answer(language: Language) -> tuple[str, ...]:
+def outline_of_answer(language: Language) -> Strings:
     """Return the one section that a report has beside its answer, where a few sentences or rows can answer."""
     return (words_in(language)("report.findings"),)
 
@@ -180,6 +184,11 @@ def outline_of_answer(language: Language) -> tuple[str, ...]:
 def has_short_outline(brief: Brief, titles: Iterable[str]) -> bool:
     """Return whether a report with these sections is an answer and what supports it."""
     return not brief.has_own_focus and tuple(titles) == outline_of_answer(brief.language)
+
+
+def is_short_answer(report: Findings | Draft) -> bool:
+    """Return whether a report, or what it will be written from, has this outline."""
+    return has_short_outline(report.brief, report.plan.titles)
 
 
 def is_answered_first(brief: Brief) -> bool:
@@ -206,7 +215,7 @@ def is_topic(brief: Brief) -> bool:
 
 
 def _size(brief: Brief) -> float:
-    terms = set(content_terms(" ".join(brief.analysis.parts) or brief.question))
+    terms = set(content_terms(brief.analysis.asking or brief.question))
     # Two Chinese characters overlap with the next two.
     return sum(1.0 if term.isascii() else 0.5 for term in terms)
 
@@ -223,7 +232,7 @@ def asking_part(question: str) -> str:
     return next(iter(_parts(asking)), asking)
 
 
-def cues_of(part: str) -> tuple[str, ...]:
+def cues_of(part: str) -> Strings:
     """Return the kinds whose patterns a text holds, in their order."""
     simple = to_simplified(part).lower().strip()
     return tuple(kind for kind, pattern in _patterns() if pattern.search(simple))
@@ -245,7 +254,7 @@ def _kind(part: str) -> QuestionKind:
 def sort_asked_for(part: str) -> str:
     """Return what sort of thing a question asks for, "" where it does not say."""
     simple = to_simplified(part)
-    return next((what for what, pattern in _asked_for().items() if pattern.search(simple)), "")
+    return next((what for what, pattern in _ASKS_FOR.items() if pattern.search(simple)), "")
 
 
 def ordinals_in(text: str) -> list[tuple[str, str]]:
@@ -255,25 +264,21 @@ def ordinals_in(text: str) -> list[tuple[str, str]]:
         words = match.group().lower()
         if match["en"]:
             noun, _, number = words.replace(".", "").partition(" ")
-            found.append((noun, _DIGITS.get(number, number)))
         else:
-            number = words.removeprefix("第").rstrip("期号批阶段季度楼组班轮车间区级茬等")
-            found.append((words.removeprefix("第")[len(number) :], _DIGITS.get(number, number)))
+            plain = words.removeprefix("第")
+            number = plain.rstrip("期号批阶段季度楼组班轮车间区级茬等")
+            noun = plain[len(number) :]
+        found.append((noun, _DIGITS.get(number, number)))
     return found
 
 
-def _excluded(question: str) -> Iterator[str]:
-    for match in _EXCLUDED.finditer(question):
-        yield next(text for text in match.groups() if text)
-
-
-def _parts(question: str) -> tuple[str, ...]:
+def _parts(question: str) -> Strings:
     """Return the questions that a text asks, each with the clauses before it that ask nothing."""
     sentences = [question[start:end].strip() for start, end in split_sentences(question)] or [question]
     asking = [text for text in sentences if text.endswith(("?", "？"))]
     if not asking:
         asking = [text for text in sentences if cues_of(text)][-1:]
-    parts: list[str] = []
+    parts = []
     for text in asking:
         at = sentences.index(text)
         # "Is that allowed?" asks about what was told before.

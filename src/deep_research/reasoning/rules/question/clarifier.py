@@ -36,14 +36,7 @@ from deep_research.reasoning.rules.question.signals import (
     subject_of,
     without_politeness,
 )
-from deep_research.reasoning.values import (
-    Assessment,
-    ClarificationQuestion,
-    Inquiry,
-    NextAction,
-    Strings,
-    TaskBrief,
-)
+from deep_research.reasoning.values import Assessment, ClarificationQuestion, Inquiry, NextAction, Strings, TaskBrief
 from deep_research.request import ClarifyMode, IntakeRules
 from deep_research.text.analyzer import content_terms
 from deep_research.text.messages.language import report_language
@@ -408,7 +401,7 @@ def _term_options(term: str, words: Words) -> Strings:
 
 
 def _reason(judged: _Judged, words: Words, *, asks: bool) -> str:
-    if judged.doubt is None:
+    if not judged.doubt:
         return words("clarify.reason_asked" if judged.has_goal else "clarify.reason_inferred")
     if not asks and judged.doubt.kind not in (*_IMPOSSIBLE, "verify"):
         return words("clarify.reason_no_answer")

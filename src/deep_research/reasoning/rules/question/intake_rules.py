@@ -24,7 +24,7 @@ Wording = TypeVar("Wording", str, Strings)
 
 def load_rules(path: Path | None) -> IntakeRules:
     """Read a file of rules; what does not fit is refused with its key and what would."""
-    if path is None:
+    if not path:
         return NO_RULES
     try:
         data = tomllib.loads(path.read_bytes().decode("utf-8-sig"))

@@ -18,7 +18,7 @@ from deep_research.reasoning.rules.question.signals import (
     is_whole_material,
     without_cues,
 )
-from deep_research.reasoning.values import RelatedText
+from deep_research.reasoning.values import RelatedText, Strings
 from deep_research.text.analyzer import content_terms
 from deep_research.text.folding import to_simplified
 from deep_research.text.messages.language import LANGUAGES
@@ -69,7 +69,7 @@ def topic_of(question: str) -> str:
 def names_document(question: str, title: str, address: str) -> bool:
     """Return whether a question asks what is in a document that it calls by its title or file name."""
     simple = to_simplified(question)
-    asks_contents = CONTENTS.search(simple) is not None
+    asks_contents = CONTENTS.search(simple)
     if not asks_contents and not SUMMARY.search(simple):
         return False
     asked = SUMMARY.sub(" ", CONTENTS.sub(" ", WHAT_OF_IT.split(simple, maxsplit=1)[0]))
@@ -90,7 +90,7 @@ def plain_answer(text: str) -> str:
     return to_simplified(text).strip(_ANSWER_EDGE).lower()
 
 
-def own_options(kind: str, words: Words) -> tuple[str, ...]:
+def own_options(kind: str, words: Words) -> Strings:
     """Return the options that we offer for any subject: on the user's documents, on the goal, or on the limits."""
     return tuple(words(f"clarify.option_{kind}_{key}") for key in _OPTIONS[kind])
 

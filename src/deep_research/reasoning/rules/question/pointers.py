@@ -16,7 +16,7 @@ from deep_research.reasoning.rules.lexicon.question_words import (
     UNNAMED,
     WORD,
 )
-from deep_research.reasoning.rules.question.intake_rules import NO_RULES, find_vague_word
+from deep_research.reasoning.rules.question.intake_rules import find_vague_word
 from deep_research.reasoning.rules.question.signals import content_words, named_things, subject_of, without_cues
 from deep_research.request import IntakeRules
 from deep_research.text.analyzer import CJK
@@ -52,7 +52,7 @@ class Pointer(NamedTuple):
         return f"{text[: self.start]}{meaning}{text[self.start + len(self.phrase) :]}".strip()
 
 
-def find_pointer(text: str, rules: IntakeRules = NO_RULES, *, follows: bool = False) -> Pointer | None:
+def find_pointer(text: str, rules: IntakeRules, *, follows: bool = False) -> Pointer | None:
     """Return the pointer that stands in for the topic, if there is one; a user's own vague words always do.
 
     In a question that `follows` another, "it" points back whatever stands before it: "Who built it?"

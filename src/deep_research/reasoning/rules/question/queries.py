@@ -77,7 +77,7 @@ def _typed(text: str, names: Iterable[str] = (), *, room: float = MAX_WORDS) -> 
 
 
 def _within(texts: Iterable[str], room: float) -> list[str]:
-    kept: list[str] = []
+    kept = []
     for text in dict.fromkeys(texts):
         if _size(text) <= room:
             kept.append(text)

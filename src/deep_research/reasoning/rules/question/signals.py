@@ -285,9 +285,7 @@ def is_errand(text: str) -> bool:
 def _is_question(text: str, core: str, words: float) -> bool:
     if EMPTY_QUESTION.match(text):
         return False
-    if ASKING_ZH.search(to_simplified(core)):
-        return True
-    if _opening(core).replace("’", "'") in INTERROGATIVES:
+    if ASKING_ZH.search(to_simplified(core)) or _opening(core).replace("’", "'") in INTERROGATIVES:
         return True
     if any(word.lower() in DIRECTIVES for word in WORD.findall(text)[:4]):
         return words > 1

@@ -19,7 +19,7 @@ from deep_research.reasoning.rules.quoting.units import (
     runs_of,
     states_nothing,
 )
-from deep_research.reasoning.values import TABLE_KINDS, QuestionAnalysis
+from deep_research.reasoning.values import TABLE_KINDS, QuestionAnalysis, Strings
 from deep_research.report.sources.document import Document
 from deep_research.text.analyzer import CJK_CHARACTER, analyze, content_terms
 from deep_research.text.columns import OF_YEARS
@@ -123,7 +123,7 @@ class UnitContext(NamedTuple):
     # The terms of the document's first lines, which may name its author, and of all its headings.
     opening: frozenset[str] = frozenset()
     # What the title and the first lines give as its date.
-    dated: tuple[str, ...] = ()
+    dated: Strings = ()
     headed: frozenset[str] = frozenset()
 
 
@@ -133,11 +133,11 @@ class Subjects(NamedTuple):
     """
 
     terms: frozenset[str] = frozenset()
-    asked: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
+    asked: Strings = ()
+    others: Strings = ()
 
     @property
-    def name(self) -> tuple[str, ...]:
+    def name(self) -> Strings:
         """Return the one thing in a column that is asked about; of several names, some say what is asked of others."""
         return self.asked if len(self.asked) == 1 else ()
 
@@ -147,7 +147,7 @@ def is_said(name: str, text: str) -> bool:
     return re.search(rf"(?<![a-z]){re.escape(name)}(?:e?s)?(?![a-z])", to_simplified(text).lower()) is not None
 
 
-def beside_in_columns(question: str, texts: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def beside_in_columns(question: str, texts: Iterable[str]) -> tuple[Strings, Strings]:
     """Return the names in columns that a question says, and those beside them, in simplified script, small letters."""
     found: dict[str, None] = {}
     for text in texts:
@@ -202,15 +202,15 @@ class AnswerSought:
         score += _NO_STATEMENT * self._is_only_planned(unit.text, place.around)
         score += _EXPECTED * self._is_expected(unit.text)
         score += _OUTCOME * (self.asks_for_outcome and _ACTUAL.search(to_simplified(unit.text)) is not None)
-        if unit.header is None and states_nothing(unit.text):
+        if not unit.header and states_nothing(unit.text):
             score += _NO_STATEMENT
         return round(score + _IS_EXCLUDED * self.is_excluded(unit, place.around), 6)
 
     def is_excluded(self, unit: Unit, around: str) -> bool:
         """Return whether a unit tells what is to be left out, or stands under a heading that names it."""
-        told = unit.terms if unit.header is None else _terms(" ".join(value for _, value in cells_of(unit.text)))
+        told = unit.terms if not unit.header else _terms(" ".join(value for _, value in cells_of(unit.text)))
         heading = _terms(around.rpartition(" › ")[2])
-        if unit.header is None and "money" in map(sort_asked_for, self.analysis.excluded) and _holds_money(unit):
+        if not unit.header and "money" in map(sort_asked_for, self.analysis.excluded) and _holds_money(unit):
             return True
         return any(each.share(told) >= _EXCLUDED_SHARE or heading & each.of.keys() for each in self.excluded)
 
@@ -226,18 +226,18 @@ class AnswerSought:
         for name in self.names:
             # A document's first lines and what stands beside a passage name what it is about, unless another heading
             # of the document has that name.
-            beside = place.neighbours | place.opening if unit.header is None else place.neighbours
+            beside = place.neighbours | place.opening if not unit.header else place.neighbours
             if not name <= held and (name <= place.headed or not name <= held | beside):
                 return False
             held |= name
         if not all(_terms(name) <= held for name in subjects.name):
             return False
-        if unit.header is None and self._is_about_something_else(unit.text):
+        if not unit.header and self._is_about_something_else(unit.text):
             return False
         if self._period(unit, place) < 0:
             return False
         # What another heading of the document names is not what this passage is about.
-        opening = place.opening - place.headed if unit.header is None else frozenset()
+        opening = place.opening - place.headed if not unit.header else frozenset()
         if not self._is_covered(held, opening, subjects, is_row=unit.header is not None):
             return False
         if self.analysis.asks_for in ("person", "organisation"):
@@ -271,7 +271,7 @@ class AnswerSought:
         """Return whether these terms hold half of the subjects that are asked about, and enough of what is asked of
         them.
         """
-        parts = _terms(" ".join(self.analysis.parts))
+        parts = _terms(self.analysis.asking)
         terms = self.weights.without_question_words().without_seams().of.keys() - self.idle
         told = terms & parts if parts else terms
         about, asked = told & subjects.terms, told.difference(*self.names, *map(_terms, subjects.name))
@@ -284,7 +284,7 @@ class AnswerSought:
     @cached_property
     def idle(self) -> frozenset[str]:
         """Return the terms of a question that never decide whether it is answered: its verbs and times."""
-        return _terms(" ".join(_IDLE.findall(to_simplified(" ".join(self.analysis.parts)))))
+        return _terms(" ".join(_IDLE.findall(to_simplified(self.analysis.asking))))
 
     def _is_about_something_else(self, text: str) -> bool:
         """Return whether no document holds most of what is asked, beside its names; other languages do not count."""
@@ -297,7 +297,7 @@ class AnswerSought:
     @cached_property
     def asks_for_outcome(self) -> bool:
         """Return whether the question asks what something came to."""
-        return _ACTUAL.search(to_simplified(" ".join(self.analysis.parts))) is not None
+        return _ACTUAL.search(to_simplified(self.analysis.asking)) is not None
 
     def _is_only_planned(self, text: str, around: str) -> bool:
         """Return whether a plan or an offer is told where the question asks for what it came to."""
@@ -306,7 +306,7 @@ class AnswerSought:
 
     def _is_expected(self, text: str) -> bool:
         """Return whether something is only planned or expected, which the question does not ask for."""
-        asked, told = to_simplified(" ".join(self.analysis.parts)), to_simplified(text)
+        asked, told = to_simplified(self.analysis.asking), to_simplified(text)
         return _PLANNED.search(told) is not None and not _ACTUAL.search(told) and not _PLANNED.search(asked)
 
     def _period(self, unit: Unit, place: UnitContext) -> float:
@@ -389,25 +389,21 @@ def sought_parts(analysis: QuestionAnalysis, weights: Weights) -> list[AnswerSou
         anchors = [{"names": (name,), "ordinals": ()} for name in analysis.names] if len(analysis.names) > 1 else []
         anchors = anchors or [{"ordinals": (each,)} for each in analysis.ordinals if len(analysis.ordinals) > 1]
         if anchors:
-            return [AnswerSought(analysis.model_copy(update=each), known, weights.unknown) for each in anchors]
+            return [AnswerSought(analysis.replace(**each), known, weights.unknown) for each in anchors]
     if not analysis.parts:
         return [AnswerSought(analysis, known, weights.unknown)]
     found = []
-    part_of = analysis.model_copy(update={"names": (), "periods": (), "ordinals": ()})
+    part_of = analysis.replace(names=(), periods=(), ordinals=())
     for part in analysis.parts:
         part_of = part_analysis(part, part_of)
         found.append(AnswerSought(part_of, known.focused([part]), weights.unknown))
     return found
 
 
-def opening_dates(title: str, text: str) -> tuple[str, ...]:
-    """Return the dates that a document's title and first lines name."""
-    return (*_dates(title), *_dates(text[:_OPENING]))
-
-
-def opening_terms(text: str) -> frozenset[str]:
-    """Return the terms of a document's first lines."""
-    return _terms(text[:_OPENING])
+def anywhere_in(title: str, text: str, published: str) -> UnitContext:
+    """Return what a document's title, first lines and date say of all that stands in it."""
+    opening = text[:_OPENING]
+    return UnitContext(title, published=published, opening=_terms(opening), dated=(*_dates(title), *_dates(opening)))
 
 
 @lru_cache(maxsize=2_048)
@@ -460,7 +456,7 @@ def answering_parts(
     for sought in parts:
         for candidate in answering_units(document, stretches, sought, question):
             known = found.get(candidate.unit.start)
-            if known is None or known.score < candidate.score:
+            if not known or known.score < candidate.score:
                 found[candidate.unit.start] = candidate
     return sorted(found.values(), key=best_candidate)
 
@@ -469,13 +465,8 @@ def answering_units(
     document: Document, stretches: Sequence[tuple[int, int]], sought: AnswerSought, question: str
 ) -> list[Candidate]:
     """Return the sentences and rows of a document that answer best, best first."""
-    whole = UnitContext(
-        document.title,
-        document=frozenset(analyze(document.text[:_LOOKED_AT])),
-        published=document.published,
-        opening=opening_terms(document.text),
-        dated=opening_dates(document.title, document.text),
-    )
+    whole = anywhere_in(document.title, document.text, document.published)
+    whole = whole._replace(document=frozenset(analyze(document.text[:_LOOKED_AT])))
     sentences = [
         candidate
         for start, end in stretches
@@ -544,7 +535,7 @@ def _answering_rows(
         headings = headings_above(document.text, table.start)
         around = f"{document.title} {headings}"
         chosen = choose_rows(table, question, sought.analysis, around) if table.header else None
-        if chosen is None or table.header is None or not any(start <= table.start < end for start, end in stretches):
+        if not (chosen and table.header and any(start <= table.start < end for start, end in stretches)):
             continue
         labels = frozenset(analyze(" ".join(table.header.cells)))
         place = whole._replace(around=around, neighbours=labels)

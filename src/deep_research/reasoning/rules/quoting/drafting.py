@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from math import exp
+from typing import TypeAlias
 
-from deep_research.reasoning.rules.question.analysis import has_short_outline, is_answered_first, is_topic
+from deep_research.reasoning.rules.question.analysis import is_answered_first, is_short_answer, is_topic
 from deep_research.reasoning.rules.question.sections import Aspect, aspect_of, aspects_named
 from deep_research.reasoning.rules.quoting.answer import (
     MAX_MET,
@@ -16,8 +17,7 @@ from deep_research.reasoning.rules.quoting.answer import (
     AnswerSought,
     Subjects,
     UnitContext,
-    opening_dates,
-    opening_terms,
+    anywhere_in,
 )
 from deep_research.reasoning.rules.quoting.selection import (
     MAX_SECTION_SHARE,
@@ -55,6 +55,8 @@ _WRAP = re.compile(rf"(?<=[^\s.!?。！？…:：;；])[ \t]*\n(?=[^\s|#>])(?!(?
 _STEP = re.compile(r"(?m)^\s*(?:[-*•]|[(（]?(?:\d{1,2}|[一二三四五六七八九十]{1,2})[.)、）])")
 _WIDE_WRAP = re.compile(f"(?<=[{CJK}，、])\\n(?=[{CJK}])")
 Worth = Callable[[str], float]
+# Pieces of evidence by id, each as a unit and where it stands.
+_Placed: TypeAlias = Mapping[str, tuple[Unit, UnitContext]]
 # An abstract has 100 to 200 words, or characters of Chinese.
 _A_PART = 2
 _ABSTRACT_LENGTH, MAX_ABSTRACT_LENGTH = 120, 200
@@ -108,7 +110,7 @@ def abstract_of(draft: Draft, worths: Sequence[Worth]) -> Paragraphs:
         return _in_parts(told, asked, worths, draft.evidence)
     ranked = sorted(told, key=lambda paragraph: -max(rank(paragraph, worth) for worth in worths))
     first = [max(told, key=lambda paragraph: rank(paragraph, worth)) for worth in worths if told]
-    chosen: list[Paragraph] = []
+    chosen = []
     length = 0
     for paragraph in dict.fromkeys((*first, *ranked)):
         own = paragraph.sentences[:MAX_SENTENCES]
@@ -134,7 +136,7 @@ def _in_parts(
 
     A figure that several documents give stands before one that is given once.
     """
-    chosen: list[Sentence] = []
+    chosen = []
     figures: set[tuple[float, str]] = set()
     given = _times_given(evidence)
     counts = {
@@ -168,7 +170,7 @@ def _figures(text: str) -> set[tuple[float, str]]:
     return {(each.value, each.unit) for each in find_quantities(text)}
 
 
-def best_of_sections(draft: Draft) -> tuple[str, ...]:
+def best_of_sections(draft: Draft) -> Strings:
     """Return the evidence that a short report shows beside its abstract: the best, or of each focus the best."""
     own = [
         {id_ for each in draft.paragraphs if each.section == title for id_ in each.cite_ids}
@@ -223,7 +225,7 @@ def within_room(findings: Findings) -> list[list[Evidence]]:
     A question that a few sentences answer gets those, and what supports them.
     """
     brief, count = findings.brief, len(findings.sections)
-    if has_short_outline(brief, findings.plan.titles) and is_answered_first(brief):
+    if is_short_answer(findings) and is_answered_first(brief):
         return [supporting(best_first(work.evidence), work.brief) for work in findings.sections]
     alone, each = _SENTENCES[brief.length]
     room = alone if count == 1 else min(each * count, brief.evidence_limit)
@@ -256,23 +258,25 @@ def _steps_first(ranked: Sequence[Evidence]) -> list[Evidence]:
     return [*steps, *(piece for piece in ranked if piece not in steps)]
 
 
-def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: tuple[Strings, Strings] = ((), ())) -> Conclusion:
+def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: tuple[Strings, Strings]) -> Conclusion:
     """Return the answer: for each part of the question the best sentences, or the table that holds it.
 
     Only a question for something that is there or is not can be found not to be answered. `beside` are names of shops,
     towns or customers that stand in one column: those asked about, and the others.
     """
     places = _places(draft)
-    units = {piece.id: _unit(piece) for piece in draft.evidence}
+    placed = {piece.id: (_unit(piece), places[piece.id]) for piece in draft.evidence}
     labels = (label for piece in draft.evidence if piece.header for label, _ in cells_of(piece.finding))
     headed = (place.headed for place in places.values())
     subjects = Subjects(frozenset(analyze(" ".join(labels))).union(*headed), *beside)
-    wanted = [piece for piece in draft.evidence if not parts[0].is_excluded(units[piece.id], places[piece.id].around)]
+    wanted = [
+        piece for piece in draft.evidence if not parts[0].is_excluded(placed[piece.id][0], places[piece.id].around)
+    ]
     ranked = best_first(wanted)
     if not ranked:
         return Conclusion(is_answered=False)
     kind = draft.brief.analysis.kind
-    met = {piece.id for piece in ranked for part in parts if part.is_met(units[piece.id], places[piece.id], subjects)}
+    met = {piece.id for piece in ranked for part in parts if part.is_met(*placed[piece.id], subjects)}
     shown: list[Evidence] = []
     is_table = kind in TABLE_KINDS or is_computed(draft.brief.question)
     # What code chose by the columns that the question names needs no more of its words.
@@ -285,9 +289,7 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: tuple[Strings
         met.update(piece.id for piece in table)
     if kind in PRECISE_KINDS:
         if not met:
-            nearest = sorted(
-                ranked, key=lambda piece: -max(part.nearness(units[piece.id], places[piece.id]) for part in parts)
-            )
+            nearest = sorted(ranked, key=lambda piece: -max(part.nearness(*placed[piece.id]) for part in parts))
             # The nearest stands first, also where it is a row.
             near = (*_shown(nearest[:1], draft.brief), *_shown(nearest[1:_NEAREST], draft.brief))
             return Conclusion(abstract=near, is_answered=False)
@@ -299,7 +301,7 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: tuple[Strings
     chosen: list[Evidence] = []
     if kind == "overview":
         prose = [piece for piece in ranked if not piece.header]
-        settled = [piece for piece in prose if parts[0].has_sort(units[piece.id], places[piece.id].around)]
+        settled = [piece for piece in prose if parts[0].has_sort(placed[piece.id][0], places[piece.id].around)]
         count = Counter(piece.document for piece in settled)
         told = max(prose, key=lambda each: each.score + _DECISION * min(count[each.document], _DECISIONS), default=None)
         own = [piece for piece in prose if told and piece.document == told.document]
@@ -311,21 +313,21 @@ def answer_of(draft: Draft, parts: Sequence[AnswerSought], beside: tuple[Strings
         chosen = _steps_first(ranked)[:1]
     elif rows and (ranked[0].header or kind in TABLE_KINDS):
         chosen = [piece for piece in (wanted if is_table else rows) if piece.header == rows[0].header]
-    elif beside_each_other := _compared(ranked, parts, units, places, draft.brief):
+    elif beside_each_other := _compared(ranked, parts, placed, draft.brief):
         return Conclusion(abstract=beside_each_other, support=tuple(piece.id for piece in shown))
     else:
         for part in parts:
-            own = sorted(ranked, key=lambda piece: -part.score(units[piece.id], places[piece.id]) - piece.score)
+            own = sorted(ranked, key=lambda piece: -part.score(*placed[piece.id]) - piece.score)
             chosen += [piece for piece in own[:1] if piece not in chosen]
         more = [piece for piece in ranked if piece.score >= _BESIDE * best and piece not in chosen]
         chosen += more[: max(0, _MAX_PIECES.get(kind, 4) - len(chosen))]
-        chosen = _newest_first(chosen, ranked, parts[0], units, places)
+        chosen = _newest_first(chosen, ranked, parts[0], placed)
     answer = _better_given_first(_shown(chosen, draft.brief), draft.evidence)
     likelihood = 1.0
     if kind in PRECISE_KINDS and chosen:
         first = chosen[0]
         others = [piece.score for piece in ranked if piece.document != first.document]
-        signs = signs_of(parts[0], units[first.id], places[first.id]) | {
+        signs = signs_of(parts[0], *placed[first.id]) | {
             "score": first.score,
             "margin": first.score - max(others, default=0.0),
             "met": min(len(met), _ENOUGH_MET) / _ENOUGH_MET,
@@ -360,25 +362,21 @@ def likelihood_of(signs: Mapping[str, float]) -> float:
 
 
 def _newest_first(
-    chosen: list[Evidence],
-    ranked: Sequence[Evidence],
-    sought: AnswerSought,
-    units: Mapping[str, Unit],
-    places: Mapping[str, UnitContext],
+    chosen: list[Evidence], ranked: Sequence[Evidence], sought: AnswerSought, placed: _Placed
 ) -> list[Evidence]:
     """Return an answer that begins with the newest of the passages that give another figure for about the same."""
     first = chosen[0]
-    least = _ABOUT_THE_SAME_SHARE * sought.weights.share(units[first.id].terms)
+    least = _ABOUT_THE_SAME_SHARE * sought.weights.share(placed[first.id][0].terms)
 
     def date(piece: Evidence) -> str:
         stamped = find_dates(piece.quote[:_STAMP]) if STAMPED.match(piece.quote) else []
-        place = places[piece.id]
+        _, place = placed[piece.id]
         return stamped[0].iso if stamped else next(iter(place.dated), place.published)
 
     def disagrees(piece: Evidence) -> bool:
         own, other = _figures(piece.quote), _figures(first.quote)
         is_other = own.isdisjoint(other) and {unit for _, unit in own} & {unit for _, unit in other}
-        is_near = piece.score >= _RIVAL * first.score and sought.weights.share(units[piece.id].terms) >= least
+        is_near = piece.score >= _RIVAL * first.score and sought.weights.share(placed[piece.id][0].terms) >= least
         return bool(is_other) and is_near and not piece.header
 
     if first.header or sought.analysis.asks_for not in _SUPERSEDED:
@@ -415,13 +413,7 @@ def _better_given_first(told: Paragraphs, evidence: Sequence[Evidence]) -> Parag
     return told
 
 
-def _compared(
-    ranked: Sequence[Evidence],
-    parts: Sequence[AnswerSought],
-    units: Mapping[str, Unit],
-    places: Mapping[str, UnitContext],
-    brief: Brief,
-) -> Paragraphs:
+def _compared(ranked: Sequence[Evidence], parts: Sequence[AnswerSought], placed: _Placed, brief: Brief) -> Paragraphs:
     """Return the best on each of the things that are compared, under its name; nothing where one is not told of."""
     told: list[Paragraph] = []
     for part in parts if brief.analysis.kind == "comparison" and len(parts) > 1 else ():
@@ -430,15 +422,15 @@ def _compared(
         own = [
             piece
             for piece in ranked
-            if all(name <= units[piece.id].terms for name in part.names)
-            and not any(name <= units[piece.id].terms for name in others)
+            if all(name <= placed[piece.id][0].terms for name in part.names)
+            and not any(name <= placed[piece.id][0].terms for name in others)
         ]
-        own.sort(key=lambda piece: -part.score(units[piece.id], places[piece.id]))
+        own.sort(key=lambda piece: -part.score(*placed[piece.id]))
         if not own or not part.names:
             return ()
         # A label has no stop.
-        lead = {"lead": part.analysis.names[0].removeprefix("the ").replace(".", "")}
-        told += (each.model_copy(update=lead) for each in paragraphs_of("abstract", own[:_A_PART]))
+        lead = part.analysis.names[0].removeprefix("the ").replace(".", "")
+        told += (each.replace(lead=lead) for each in paragraphs_of("abstract", own[:_A_PART]))
     return tuple(told)
 
 
@@ -448,19 +440,14 @@ def _shown(chosen: Sequence[Evidence], brief: Brief) -> Paragraphs:
 
 def _places(draft: Draft) -> dict[str, UnitContext]:
     """Return where each piece of evidence stands."""
-    places: dict[str, UnitContext] = {}
+    places = {}
     headed: dict[str, frozenset[str]] = {}
     for piece in draft.evidence:
         context = draft.contexts.get(piece.id, Context())
         around = f"{context.title} {context.headings}"
         headed[piece.document] = headed.get(piece.document, frozenset()) | frozenset(analyze(around))
-        places[piece.id] = UnitContext(
-            around,
-            neighbours=frozenset(analyze(context.near)),
-            published=context.published,
-            opening=opening_terms(context.opening),
-            dated=opening_dates(context.title, context.opening),
-        )
+        anywhere = anywhere_in(context.title, context.opening, context.published)
+        places[piece.id] = anywhere._replace(around=around, neighbours=frozenset(analyze(context.near)))
     return {piece.id: places[piece.id]._replace(headed=headed[piece.document]) for piece in draft.evidence}
 
 
@@ -479,7 +466,7 @@ def _with_summary(paragraph: Paragraph, brief: Brief) -> Iterator[Paragraph]:
         text, basis = found
         computed = Sentence(text=text, kind="calculation", evidence=paragraph.cite_ids, basis=basis)
         yield Paragraph(section=paragraph.section, sentences=(computed,))
-    yield paragraph.model_copy(update={"lead": shown.summary})
+    yield paragraph.replace(lead=shown.summary)
 
 
 def worths_for(draft: Draft, parts: Sequence[AnswerSought]) -> list[Worth]:

@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Callable, Iterable
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -58,7 +57,7 @@ class Weights:
 
     def without_seams(self) -> "Weights":
         """Return the weights without the Chinese pairs that stand across two words, each met no less often."""
-        kept: dict[str, float] = {}
+        kept = {}
         terms = list(self.of)
         for before, term, after in zip(["", *terms], terms, [*terms[1:], ""], strict=False):
             is_inner = before in kept and before[-1:] == term[0] and term[-1] == after[:1] and len(term) == 2
@@ -90,7 +89,7 @@ class Weights:
         return [term for term in self.of if not _holds(held, term)]
 
 
-def _holds(held: AbstractSet[str], term: str) -> bool:
+def _holds(held: frozenset[str], term: str) -> bool:
     """Return whether a term is among others; a single Chinese character stands within the pairs a text is cut into."""
     return term in held or (_is_single(term) and any(term in other for other in held))
 
@@ -112,7 +111,7 @@ async def weigh(question: str, corpus: Corpus | None) -> Weights:
     stretches = [question[start:end] for start, end in chinese_pieces(question)]
     pieces = [list(dict.fromkeys(content_terms(stretch))) for stretch in stretches]
     terms = list(dict.fromkeys(term for piece in pieces for term in piece if term not in _ABOUT_DOCUMENTS))
-    if corpus is None:
+    if not corpus:
         return Weights(dict.fromkeys(terms, 1.0))
     total, found = await corpus.frequencies(terms)
     crossing = {term for piece in pieces for before, term in pairwise(piece) if _crosses(before, term, found)}
@@ -169,7 +168,7 @@ def is_subject(word: str, question: str) -> bool:
     if not word.isascii() or not word.islower():
         return True
     place = re.search(rf"(?:(\w+)\s+)?(?<![\w-]){re.escape(word)}(?![\w-])(?=\s*(\w*))", question)
-    if place is None:
+    if not place:
         return False
     before, after = place[1] or "the", place[2]
     is_last = not question[place.end() :].startswith(" ") or (

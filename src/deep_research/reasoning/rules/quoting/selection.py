@@ -117,11 +117,7 @@ def shown_of(aspects: Iterable[Aspect], text: str) -> int:
 
 
 def choose_units(
-    units: Sequence[Unit],
-    interest: Interest,
-    *,
-    room: tuple[int, int] = UNITS_A_DOCUMENT,
-    is_near: bool = True,
+    units: Sequence[Unit], interest: Interest, *, room: tuple[int, int] = UNITS_A_DOCUMENT, is_near: bool = True
 ) -> list[Candidate]:
     """Return the best units of a document, none of which shares a sentence with another, best first.
 
@@ -280,7 +276,7 @@ def share_room(
     first = [(at, pieces[rank]) for rank in range(least) for at, pieces in enumerate(best) if rank < len(pieces)]
     rest = sorted((each for each in order if each not in first), key=lambda each: (-each[1].score, each[1].id))
     kept: list[list[Evidence]] = [[] for _ in sections]
-    quoted: set[str] = set()
+    quoted = set()
     most = int(largest * room)
     filled: Counter[int] = Counter()
     for position, piece in (*first, *rest):

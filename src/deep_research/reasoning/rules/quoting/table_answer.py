@@ -268,7 +268,7 @@ def _against_each_other(columns: Sequence[TextColumn], asks: _Asks) -> Iterator[
             continue
         limit = _measured(columns, asks, behind, is_sure=True)
         others = [column for column in columns if column.cell_type == "number" and column is not limit]
-        if limit is not None and others:
+        if limit and others:
             before = [column for column in others if columns.index(column) < columns.index(limit)]
             own = _measured(others, asks, asks.text[: match.start()], is_sure=True) or (before or others)[-1]
             yield _meeting(own.numbers, name, limit.numbers), _BOUND_FIT
@@ -367,7 +367,7 @@ class ShownRows:
         kind, column = _COMPUTED.search(self.asks.text), _measured(self.columns, self.asks, self.asks.text)
         found = [number for number in column.numbers if number is not None] if column else []
         is_told = any(_is_total(each.cells) for each in self.columns[:2])
-        if kind is None or column is None or is_told or len(found) < 2 or (kind["less"] and len(found) > 2):
+        if not kind or not column or is_told or len(found) < 2 or (kind["less"] and len(found) > 2):
             return None
         sign, left, result = "Σ", " + ".join(f"{number:.12g}" for number in found), sum(found)
         if kind["mean"]:
@@ -389,7 +389,7 @@ class ShownRows:
                 ": ".join(filter(None, (" · ".join(own), cell))) for own, cell in zip(names, told, strict=True)
             )
         dated, column = _by_date(columns[:2], asks), _measured(columns, asks, asks.text)
-        if self.kind != "trend" or not dated or column is None:
+        if self.kind != "trend" or not dated or not column:
             return ""
         named = [each for each in columns if each.cell_type == "number" and each.terms and each.terms <= asks.terms]
         trends = [_trend(each, dated[0]) for each in (named if column in named else [column])]

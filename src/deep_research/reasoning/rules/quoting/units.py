@@ -3,7 +3,6 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TypeAlias
@@ -144,7 +143,7 @@ def units_of(text: str, stretches: Stretches = (), *, step: int = 1, is_whole: b
 @lru_cache(maxsize=8)
 def runs_of(text: str, offset: int = 0, *, is_whole: bool = False) -> Sequence[tuple[str, Sequence[SourceSentence]]]:
     """Return stretches of neighbouring usable sentences with the headings above them, the highest first."""
-    found: list[tuple[str, Sequence[SourceSentence]]] = []
+    found = []
     path: list[tuple[int, str]] = []
     run = list[SourceSentence]()
     spans = find_prompt_injection(text)
@@ -154,20 +153,15 @@ def runs_of(text: str, offset: int = 0, *, is_whole: bool = False) -> Sequence[t
         words, kind = text[span.start : span.end], kinds[at]
         is_step = kind == "item" and "item" in (*kinds[at - 1 : at], *kinds[at + 1 : at + 2])
         is_told = is_whole or is_usable(words, kind, is_step=is_step)
-        if run and is_whole and _NEW_MESSAGE.match(words):
+        is_told = is_told and kind in ("prose", "item") and not _is_injected(span, spans)
+        if run and (not is_told or (is_whole and _NEW_MESSAGE.match(words))):
             found.append((_path(path), run))
             run = []
-        if kind in ("prose", "item") and not _is_injected(span, spans) and is_told:
+        if is_told:
             run.append(SourceSentence(offset + span.start, offset + span.end, words))
-            continue
-        if run:
-            found.append((_path(path), run))
-            run = []
-        if kind == "heading":
+        elif kind == "heading":
             path = _below(path, text, span)
-    if run:
-        found.append((_path(path), run))
-    return found
+    return [*found, (_path(path), run)] if run else found
 
 
 def _below(path: list[tuple[int, str]], text: str, heading: TextSpan) -> list[tuple[int, str]]:
@@ -236,7 +230,7 @@ def _is_injected(span: TextSpan, spans: Stretches) -> bool:
 def _rows(text: str, stretches: Stretches) -> Iterator[Unit]:
     """Yield the rows in the stretches, each cell behind its label; a long table's header may stand far above them."""
     for table in find_tables(text):
-        if table.header is None:
+        if not table.header:
             continue
         headings = headings_above(text, table.start)
         header = TextSpan(table.header.start, table.header.end)
@@ -253,12 +247,12 @@ def rows_around(text: str, at: int) -> int:
     return sum(not is_note(row) for row in around)
 
 
-def labelled(header: Sequence[str], cells: Iterable[str], asked: AbstractSet[str] = frozenset()) -> str:
+def labelled(header: Sequence[str], cells: Iterable[str], asked: frozenset[str] = frozenset()) -> str:
     """Return a row with the header's word before each cell; columns whose label is asked for are kept before others."""
     return _NEXT.join(f"{label}{_LABEL}{cell}" if label else cell for label, cell in pairs(header, cells, asked))
 
 
-def pairs(header: Sequence[str], cells: Iterable[str], asked: AbstractSet[str] = frozenset()) -> list[tuple[str, str]]:
+def pairs(header: Sequence[str], cells: Iterable[str], asked: frozenset[str] = frozenset()) -> list[tuple[str, str]]:
     """Return the cells of a row that say something, each with its label; columns may lack one if the first does."""
     named = [(label.replace("_", " ").strip(), cell.strip()) for label, cell in zip(header, cells, strict=False)]
     is_bare = bool(named) and not named[0][0]

@@ -6,7 +6,7 @@ from datetime import date
 from typing import NamedTuple
 
 from deep_research.reasoning.rules.weighing.claims import find_disagreements
-from deep_research.reasoning.values import Dimensions, SectionWork, SourceFacts
+from deep_research.reasoning.values import Dimensions, SectionWork, SourceFacts, Strings
 from deep_research.report.sources.dating import days_of
 from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
@@ -36,8 +36,8 @@ class Appraisal(NamedTuple):
     """The five dimensions, the weakest first what is weak in them, and words that a query for it would hold."""
 
     dimensions: Dimensions
-    thin: tuple[str, ...] = ()
-    aims: tuple[str, ...] = ()
+    thin: Strings = ()
+    aims: Strings = ()
 
 
 def appraise(work: SectionWork, *, missing: Sequence[str] = ()) -> Appraisal:
@@ -67,10 +67,7 @@ def appraise(work: SectionWork, *, missing: Sequence[str] = ()) -> Appraisal:
     remarks = _remarks(work, sources, missing, has_figures=bool(figures))
     scores = {name: getattr(dimensions, name) for name in remarks}
     weak = sorted((name for name, score in scores.items() if score <= _WEAK), key=lambda name: scores[name])
-    aims = {
-        "coverage": " ".join(missing[:_AIMED_WORDS]),
-        "recency": work.brief.today[:4],
-    }
+    aims = {"coverage": " ".join(missing[:_AIMED_WORDS]), "recency": work.brief.today[:4]}
     return Appraisal(
         dimensions, tuple(remarks[name] for name in weak), tuple(aims[name] for name in weak if name in aims)
     )

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from deep_research.reasoning.rules.question.analysis import has_short_outline, is_answered_first
+from deep_research.reasoning.rules.question.analysis import is_answered_first, is_short_answer
 from deep_research.reasoning.rules.weighing.columns import series_of_table
 from deep_research.reasoning.rules.weighing.dated_figures import series_of_sentences
 from deep_research.reasoning.rules.weighing.series import MAX_LINES, Series, is_near, joined_series
@@ -34,7 +34,7 @@ def charts_of(findings: Findings) -> tuple[ChartSpec, ...]:
     Where a few sentences or rows answer, only the table that answers is drawn.
     """
     found = possible_series(findings, most=MAX_CHARTS)
-    if has_short_outline(findings.brief, findings.plan.titles) and is_answered_first(findings.brief):
+    if is_short_answer(findings) and is_answered_first(findings.brief):
         rows = max((each for each in findings.evidence if each.header), key=lambda each: each.score, default=None)
         is_asked = findings.brief.analysis.kind in TABLE_KINDS
         found = [series for series in found if is_asked and series.origin == (rows.header if rows else "")]
@@ -128,7 +128,7 @@ def _joined(found: Iterable[Series], titles: Mapping[str, str]) -> list[Series]:
         if not is_named and all(is_near(known.get(row.label, row.value), row.value) for row in series.rows):
             rows = [*kept[at].rows, *(row for row in series.rows if row.label not in known)]
         else:
-            named = (row.model_copy(update={"series": titles[row.evidence]}) for row in (*kept[at].rows, *series.rows))
+            named = (row.replace(series=titles[row.evidence]) for row in (*kept[at].rows, *series.rows))
             rows = list({(row.series, row.label): row for row in named}.values())
         kept[at] = kept[at]._replace(rows=tuple(sorted(rows, key=lambda row: row.label) if series.is_dated else rows))
     return kept

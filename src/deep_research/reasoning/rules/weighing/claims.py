@@ -14,7 +14,7 @@ from deep_research.reasoning.rules.quoting.drafting import row_of
 from deep_research.reasoning.rules.quoting.selection import best_first, trimmed
 from deep_research.reasoning.rules.quoting.units import cells_of
 from deep_research.report.evidence.passage import Evidence
-from deep_research.report.paragraph import Paragraph, Sentence
+from deep_research.report.paragraph import Paragraph, Sentence, Strings
 from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import ANY_YEAR, DateMention, find_dates, find_months
 from deep_research.text.folding import to_simplified
@@ -96,7 +96,7 @@ class FigureClaim:
     about: frozenset[str]
     names: frozenset[str]
     kinds: frozenset[str]
-    dates: tuple[str, ...]
+    dates: Strings
     figures: tuple[tuple[float, str], ...]
     is_plain: bool = True
     near: frozenset[str] = frozenset()
@@ -113,12 +113,12 @@ class FigureClaim:
     @cached_property
     def above(self) -> frozenset[str]:
         """Return the words that stand above it, without dates."""
-        return _terms(_blank(self.place, _dates(self.place)))
+        return _terms(_undated(self.place))
 
     @cached_property
     def numbers(self) -> frozenset[str]:
         """Return the numbers of the title that are no dates."""
-        return frozenset(_NUMBERED.findall(_blank(self.title, _dates(self.title))))
+        return frozenset(_NUMBERED.findall(_undated(self.title)))
 
     @cached_property
     def around(self) -> frozenset[str]:
@@ -149,15 +149,15 @@ def _claims(piece: Evidence, place: str) -> tuple[FigureClaim, ...]:
 def _of_sentence(piece: Evidence, sentence: str, place: str) -> Iterator[FigureClaim]:
     text = without_extra_space(sentence)
     dates = _dates(text)
-    undated = _blank(text, dates)
+    undated = blank(text, dates)
     named = [
         each
-        for each in _NAME.finditer(_blank(undated, [figure for figure in find_quantities(text) if figure.unit]))
+        for each in _NAME.finditer(blank(undated, [figure for figure in find_quantities(text) if figure.unit]))
         if (each.start() or not each["word"]) and content_terms(each[0].split()[0])
     ]
     figures = _figures(text, [*dates, *(TextSpan(*each.span()) for each in named)])
     clauses = spans_between(_CLAUSE.finditer(undated), len(text))
-    bare, sizes = _blank(undated, figures), tuple(figure.in_base_unit for figure in figures)
+    bare, sizes = blank(undated, figures), tuple(figure.in_base_unit for figure in figures)
     for figure in figures:
         first, last = next((span for span in clauses if span[0] <= figure.start < span[1]), (0, len(text)))
         unit = figure.in_base_unit[1]
@@ -201,8 +201,8 @@ def _of_row(piece: Evidence, place: str) -> Iterator[FigureClaim]:
             names += f" {cell}"
         elif figure:
             column = _UNIT_OF_COLUMN.sub("", label)
-            words = _blank(column, _dates(column)) + cell.replace(figure.raw, "")
-            subject = _terms(_blank(names, _dates(names)))
+            words = _undated(column) + cell.replace(figure.raw, "")
+            subject = _terms(_undated(names))
             # A column may be a year, and what is counted the row's name.
             about = _terms(words)
             yield FigureClaim(
@@ -252,17 +252,22 @@ def _figures(text: str, taken: Iterable[TextSpan | DateMention]) -> list[Quantit
 def _dates(text: str) -> list[DateMention]:
     """Return the dates of a text, and months that name no year."""
     dates = list(find_dates(text))
-    return dates + find_months(to_simplified(_blank(text, dates)))
+    return dates + find_months(to_simplified(blank(text, dates)))
 
 
-def _periods(dates: Iterable[DateMention], place: str) -> tuple[str, ...]:
+def _periods(dates: Iterable[DateMention], place: str) -> Strings:
     """Return the dates; where there are none, or no year, what stands above says when."""
     above = sorted({date.iso for date in find_dates(place)})
     year = above[0][:4] if above else ANY_YEAR
     return tuple(sorted({date.iso.replace(ANY_YEAR, year) for date in dates} or above))
 
 
-def _blank(text: str, taken: Iterable[Quantity | DateMention]) -> str:
+def _undated(text: str) -> str:
+    return blank(text, _dates(text))
+
+
+def blank(text: str, taken: Iterable[Quantity | DateMention]) -> str:
+    """Return a text with blanks for figures and dates, so that offsets stay."""
     for each in taken:
         text = text[: each.start] + " " * (each.end - each.start) + text[each.end :]
     return text
@@ -415,7 +420,7 @@ def find_disagreements(
         unit = one.size[1]
         later = (claim for claim in islice(others, at + 1, None) if claim.size[1] == unit)
         other = next((claim for claim in later if differ(one, claim)), None)
-        if other is not None and not {one.sentence, other.sentence} & shown:
+        if other and not {one.sentence, other.sentence} & shown:
             pair = sorted((one, other), key=lambda claim: claim.size)
             shown |= {one.sentence, other.sentence}
             tables.append(Paragraph(section=section, kind="table", sentences=tuple(map(statement, pair))))
@@ -435,5 +440,5 @@ def statement(claim: FigureClaim) -> Sentence:
     """Return a claim as a row of a table: its figure, and its source's own sentence."""
     lead = claim.figure.raw.strip()
     if claim.piece.header:
-        return row_of(claim.piece).model_copy(update={"lead": lead})
+        return row_of(claim.piece).replace(lead=lead)
     return Sentence(text=trimmed(claim.sentence), evidence=(claim.piece.id,), lead=lead)

@@ -99,7 +99,7 @@ def _date(cell: str) -> str:
     return found[0].iso if len(found) == 1 and not content_terms(cell.replace(found[0].raw, "")) else ""
 
 
-def series_of_table(rows: Sequence[Evidence], *, subject: str = "", when: str = "") -> Iterator[Series]:
+def series_of_table(rows: Sequence[Evidence], *, subject: str, when: str) -> Iterator[Series]:
     """Yield the series of a table by its rows; `subject` is the heading above it, `when` a period that it names."""
     cells = [dict(cells_of(piece.finding)) for piece in rows]
     labels = list(dict.fromkeys(label for row in cells for label in row))
@@ -137,7 +137,7 @@ class _FigureTable:
     def by_columns(self) -> Iterator[Series]:
         """Yield the series of columns that differ only in their time: "2021", "2022"; "Share in 2020", "in 2025"."""
         names = next((each for each in self.columns if each.is_name), None)
-        if names is None or len({*names.cells}) < len(self.rows):
+        if not names or len({*names.cells}) < len(self.rows):
             return
         measures: dict[str, dict[str, FigureColumn]] = {}
         for each in self.dated:
@@ -185,7 +185,7 @@ class _FigureTable:
         names = [each for each in self.columns if each.is_name]
         first = next((each for each in self.columns if each is times or each in names), None)
         for column in self.columns:
-            if first is None or not column.is_value or (column in self.dated and len(self.dated) > 1):
+            if not first or not column.is_value or (column in self.dated and len(self.dated) > 1):
                 continue
             # Days and months beside names tell of them; years and quarters say what the figures are of.
             are_long = times and all(len(date) == len("2024") or "Q" in date for date in times.dates)

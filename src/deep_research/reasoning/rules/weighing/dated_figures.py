@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from deep_research.reasoning.rules.weighing.claims import CHANGES, FigureClaim, ranked_claims
+from deep_research.reasoning.rules.weighing.claims import CHANGES, FigureClaim, blank, ranked_claims
 from deep_research.reasoning.rules.weighing.series import MIN_POINTS, Series, is_near, unit_of
 from deep_research.report.evidence.passage import Evidence
 from deep_research.report.figure import DataRow
 from deep_research.text.analyzer import content_terms
 from deep_research.text.dates import ANY_YEAR, DateMention, find_dates
 from deep_research.text.folding import to_simplified
-from deep_research.text.quantities import Quantity
 from deep_research.verify.particulars import without_extra_space
 
 # A mean and a limit are figures like others; a change, a plan and a part are figures of something else.
@@ -62,10 +61,10 @@ def series_of_sentences(
     for _, told in groupby(claims, key=lambda claim: (claim.piece.id, claim.sentence)):
         for point in _points(list(told)):
             group = next((each for each in groups if _is_of(point, each)), None)
-            if group is None:
-                groups.append([point])
-            else:
+            if group:
                 group.append(point)
+            else:
+                groups.append([point])
     for group in groups:
         if group[0].kinds <= _KINDS:
             yield from _series(group, titles)
@@ -114,9 +113,7 @@ def _blank(text: str) -> str:
 def _point(first: FigureClaim, claim: FigureClaim, date: str, text: str, told: Sequence[FigureClaim]) -> Point:
     """Return the figure of a claim; what it is of is said with the first one of those that are told together."""
     figure, dates = first.figure, find_dates(text)
-    mentions: list[Quantity | DateMention] = [*dates, *(one.figure for one in told)]
-    taken = {at for each in mentions for at in range(each.start, each.end)}
-    rest = "".join(" " if at in taken else letter for at, letter in enumerate(text))
+    rest = blank(text, [*dates, *(one.figure for one in told)])
     begin = min([figure.start, *(each.start for each in dates if each.start)])
     lead = text[:begin]
     if dates[0].start == 0 or not content_terms(lead):

@@ -62,7 +62,7 @@ def joined_series(parts: Sequence[Series]) -> Series | None:
         return None
     rows: list[DataRow] = []
     for name, each in zip(names, parts, strict=True):
-        rows += (row.model_copy(update={"series": name}) for row in each.rows)
+        rows += (row.replace(series=name) for row in each.rows)
     colon, comma = "：、" if CJK_CHARACTER.search(names[0]) else (": ", ", ")
     subjects = {each.subject for each in parts}
     above = f"{parts[0].subject}{colon}" if parts[0].subject and len(subjects) == 1 else ""

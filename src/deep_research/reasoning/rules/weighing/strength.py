@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from deep_research.reasoning.rules.quoting.selection import stands_alone
 from deep_research.reasoning.rules.weighing.claims import NOWHERE, FigureClaim, agree, differ, ranked_claims, statement
-from deep_research.reasoning.values import Findings, Paragraphs, SectionWork
+from deep_research.reasoning.values import Findings, Paragraphs, SectionWork, Strings
 from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Backing, Paragraph, Sentence
 from deep_research.report.sources.dating import days_of
@@ -37,7 +37,7 @@ class Weighed(NamedTuple):
         return statement(self.claim)
 
     @property
-    def documents(self) -> tuple[str, ...]:
+    def documents(self) -> Strings:
         """Return the documents that give the figure, its own first."""
         return tuple(dict.fromkeys(claim.piece.document for claim in (self.claim, *self.agreeing)))
 
@@ -87,7 +87,7 @@ def in_brief(row: Sentence) -> str:
     return f"{row.lead} | {row.text} | {counted}"
 
 
-def changes_of(findings: Findings) -> tuple[str, ...]:
+def changes_of(findings: Findings) -> Strings:
     """Return what would change the picture: where figures contradict, where only one origin speaks, what is old."""
     words = words_in(findings.brief.language)
     title_of = {piece.id: work.section.title for work in findings.sections for piece in work.evidence}
