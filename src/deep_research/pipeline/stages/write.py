@@ -112,7 +112,7 @@ class ReportGenerator:
             run_line=words("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
         )
         report, left = await with_figures(report, state.figures, words, records, before=before, is_written=is_written)
-        unplaced = [words("figure.left_out", title=title) for title in left]
+        unplaced = [words("figure.left_out", titles=words("report.list_separator").join(left))] if left else []
         stated = [*(before.paragraphs if before else ()), *report.paragraphs]
         evidence = await records.evidence(list(dict.fromkeys(id_ for one in stated for id_ in one.cite_ids)))
         document_of = {piece.id: piece.document for piece in evidence}
