@@ -140,8 +140,9 @@ _CUT = " […]"
 # Kinds of documents whose messages and slides stay whole.
 _IN_PARTS = ("mails", "chat", "slides")
 _DOCUMENTS = "Documents (a passage without `of` goes on from the one before it):"
-# So many passages of each document are the last to be left out.
-_KEPT_OF_EACH = 3
+# The best table or message of each document, if it has no more passages than this, and so many passages, are the last
+# to be left out.
+_MAX_BEST, _KEPT_OF_EACH = 15, 3
 
 
 class Material(NamedTuple):
@@ -217,14 +218,15 @@ def _weakest_first(parts: Collection[Sequence[int]], evidence: Sequence[Evidence
     ranks, seen = [], Counter[str]()
     for indexes, own in zip(parts, terms, strict=True):
         # A long passage shares more words, and takes more room.
-        length = sum(len(evidence[index].quote) for index in indexes) / len(indexes)
+        length = sum(len(evidence[index].quote) for index in indexes)
         worth = sum(log(1 + len(parts) / counts[term]) for term in own) / sqrt(length + 1)
         ranks.append((max(evidence[index].score for index in indexes), worth, -indexes[0], indexes))
     kept = []
     for score, worth, first, indexes in sorted(ranks, reverse=True):
         document = evidence[-first].document
+        is_best = not seen[document] and len(indexes) <= _MAX_BEST
         seen[document] += len(indexes)
-        kept.append((score, seen[document] <= _KEPT_OF_EACH, worth, first, indexes))
+        kept.append((score, is_best or seen[document] <= _KEPT_OF_EACH, worth, first, indexes))
     return [indexes for *_, indexes in sorted(kept)]
 
 
