@@ -72,9 +72,12 @@ async def with_figures(
     body = {number for number, chapter in enumerate(report.chapters, start=1) if chapter.title not in ends}
     cited = {id_ for part in parts for paragraph in part for id_ in paragraph.cite_ids}
     pieces = {piece.id: piece for piece in await records.evidence(sorted(cited))}
-    positioned = []
-    for number, figure in enumerate(figures, start=1):
-        own = await records.evidence(list(dict.fromkeys(row.evidence for row in figure.rows)))
+    drawn_from = [await records.evidence(list(dict.fromkeys(row.evidence for row in each.rows))) for each in figures]
+    if is_written:
+        documents = {number: {piece.document for piece in own} for number, own in enumerate(drawn_from, start=1)}
+        parts = [tuple(_without_strays(paragraph, documents, pieces) for paragraph in part) for part in parts]
+    positioned: list[_PositionedFigure] = []
+    for number, (figure, own) in enumerate(zip(figures, drawn_from, strict=True), start=1):
         position = _mention(parts, number) if is_written else _nearest(parts, own, pieces, body)
         if position:
             positioned.append(_PositionedFigure(position, number, figure, own))
@@ -128,6 +131,7 @@ def _shown(positioned: _PositionedFigure, after: Paragraph, words: Words) -> lis
 # A source's own words speak of the source's figures.
 NAMED_FIGURE = re.compile(r"(?i)(\bfig(?:ure|\.)\s?|[图圖]\s?)(\d{1,2})(?!\d)")
 
+_IN_BRACKETS = re.compile(rf"\s?[(（]{NAMED_FIGURE.pattern[4:]}[)）]", re.IGNORECASE)
 _BRACKETS = str.maketrans("", "", "()（）")
 
 
@@ -149,6 +153,24 @@ def _mention(parts: Sequence[Sequence[Paragraph]], number: int) -> _FigurePositi
             if str(number) in named:
                 return _FigurePosition(index, _after_list(part, at), is_mentioned=True)
     return None
+
+
+def _without_strays(
+    paragraph: Paragraph, documents: Mapping[int, set[str]], pieces: Mapping[str, Evidence]
+) -> Paragraph:
+    """Return a paragraph without the charts, named in brackets, that show nothing of what their sentence cites."""
+
+    def checked(sentence: Sentence) -> Sentence:
+        cited = {pieces[id_].document for id_ in sentence.evidence or paragraph.cite_ids if id_ in pieces}
+
+        def kept(match: re.Match[str]) -> str:
+            return match[0] if cited & documents.get(int(match[2]), set()) else ""
+
+        return sentence.replace(text=_IN_BRACKETS.sub(kept, sentence.text))
+
+    return paragraph.replace(
+        sentences=tuple(each if is_quoted(each) else checked(each) for each in paragraph.sentences)
+    )
 
 
 def _renumbered(paragraph: Paragraph, numbers: Mapping[int, int]) -> Paragraph:

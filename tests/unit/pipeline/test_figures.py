@@ -102,6 +102,14 @@ def test_a_figure_stands_right_after_the_first_paragraph_that_mentions_it(langua
     assert outline(shown) == ["a", mention, "[1 T]", "b", mention]
 
 
+@pytest.mark.parametrize(
+    ("mention", "bare"), [("Results rose (Figure 1).", "Results rose."), ("结果上升（图1）。", "结果上升。")]
+)
+def test_a_chart_of_what_its_sentence_does_not_cite_is_left_out_and_not_named(mention: str, bare: str) -> None:
+    shown, left = placed(report_of([said(mention, "r1")]), figure("c3", "c4"), is_written=True)
+    assert (outline(shown), left) == ([bare], ["T"])
+
+
 @pytest.mark.parametrize(("language", "end"), [("en", "Outlook"), ("zh-Hans", "展望")])
 def test_the_end_of_a_report_has_no_figure_where_its_body_can_have_it(language: Language, end: str) -> None:
     report = report_of([said("a", "c1")], [said("b", "c2", "c3", section=end)])
