@@ -8,8 +8,8 @@ import pytest
 from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence
 from deep_research.text.sentences import split_sentences
-from deep_research.verify.recheck import check_offsets
 from deep_research.verify.quote import check_quote
+from deep_research.verify.recheck import check_offsets
 
 TEXT = "Costs rose. However, the plant (see Table 1) cost 5 million. It is not safe. 该厂投资5亿元。此外，该厂已投产。"
 STORE = {"d1": TEXT}
