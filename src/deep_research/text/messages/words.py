@@ -7,7 +7,6 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from string import Formatter
-from types import MappingProxyType
 
 from deep_research.text.messages.language import LANGUAGES
 
@@ -59,12 +58,12 @@ def words_from(folder: Traversable, language: str) -> Words:
     Traditional Chinese is converted from simplified, but for the words that its own file holds.
     """
     if language != "zh-Hant":
-        return Words(language, MappingProxyType(_templates(folder, language if language in LANGUAGES else "en")))
+        return Words(language, _templates(folder, language if language in LANGUAGES else "en"))
     import opencc
 
     to_traditional = opencc.OpenCC("s2twp").convert
     converted = {key: to_traditional(text) for key, text in _templates(folder, "zh-Hans").items()}
-    return Words(language, MappingProxyType(converted | _templates(folder, language)))
+    return Words(language, converted | _templates(folder, language))
 
 
 def _templates(folder: Traversable, language: str) -> dict[str, str]:
