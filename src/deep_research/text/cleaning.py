@@ -101,7 +101,7 @@ def _shaping_in_use(found: Match) -> str:
 
 
 # "99 .8%" of a broken line, and signs as LaTeX spells them.
-_BROKEN = re.compile(r"(?<=\d) (?=\.\d+\s?%)|\\+(?:(?:approx|sim|times|pm|leq?|geq?)(?![a-z])\s?|%)")
+_BROKEN = re.compile(r"(?<=\d) (?=\.\d+\s?%)|(?<!\\)\\{1,3}(?:(?:approx|sim|times|pm|leq?|geq?)(?![a-z])\s?|%)")
 _SIGNS = {"approx": "≈", "sim": "~", "times": "×", "pm": "±", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "%": "%"}
 
 
