@@ -97,7 +97,7 @@ def edition(language: Language = "en") -> Edition:
     )
     other = Sentence(text=cited[2].quote, evidence=("e3",), verdict=Verdict(kind="supported", reason="verbatim"))
     follows = Verdict(kind="follows", reason="judged")
-    concluded = Sentence(text=words["conclusion"], kind="conclusion", evidence=("e1", "e2"), verdict=follows)
+    concluded = Sentence(text=words["conclusion"], kind="conclusion", evidence=("e1", "e2", "e3"), verdict=follows)
     second = Sentence(text=words["second"], kind="conclusion", evidence=("e3",), verdict=follows)
     computed = Sentence(
         text=words["calculation"], kind="calculation", evidence=("e1",), basis="(146.2 - 118) / 118 * 100 = 24",
