@@ -218,13 +218,13 @@ def sides(request: ModelRequest) -> list[str]:
 
 
 def _edit(request: ModelRequest) -> str:
-    """Return that the last finding names the first chart, where there is one, and nothing else."""
+    """Return that every finding names the first chart, where there is one: it stays where it shows what is cited."""
     draft = _DRAFT.findall(request.prompt)
     told = list(_FINDING.finditer(draft[0])) if draft and "- Figure 1: " in request.prompt else []
-    found = told[-1] if told else None
-    named = "（图1）" if found and _CHINESE.search(found[2]) else " (Figure 1)"
-    texts = [f"{found[2].rstrip('.。 ')}{named} {found[3]}."] if found else []
-    return json.dumps({"sentences": [int(found[1])] if found else [], "texts": texts}, ensure_ascii=False)
+    texts = [
+        f"{each[2].rstrip('.。 ')}{'（图1）' if _CHINESE.search(each[2]) else ' (Figure 1)'} {each[3]}." for each in told
+    ]
+    return json.dumps({"sentences": [int(each[1]) for each in told], "texts": texts}, ensure_ascii=False)
 
 
 _ANSWERS: dict[str, Reply] = {
