@@ -222,7 +222,7 @@ def _edit(request: ModelRequest) -> str:
     draft = _DRAFT.findall(request.prompt)
     told = list(_FINDING.finditer(draft[0])) if draft and "- Figure 1: " in request.prompt else []
     texts = [
-        f"{each[2].rstrip('.。 ')}{'（图1）' if _CHINESE.search(each[2]) else ' (Figure 1)'} {each[3]}." for each in told
+        f"{one[2].rstrip('.。 ')}{'（图1）' if _CHINESE.search(one[2]) else ' (Figure 1)'} {one[3]}." for one in told
     ]
     return json.dumps({"sentences": [int(each[1]) for each in told], "texts": texts}, ensure_ascii=False)
 
