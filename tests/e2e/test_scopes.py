@@ -59,7 +59,6 @@ decision section/N/round/N/reflect/sources
 decision section/N/round/N/task/N/race
 decision supervise/N/focus
 fetch fetch/ADDRESS
-llm analyze
 llm chart
 llm draft
 llm intake/N
