@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "deep_research"
 # What the last issue that was ended came to. An issue ends with no more, but for what it is allowed by name.
-LAST_SUM = 522_809
+LAST_SUM = 522_830
 WORDS = frozenset({".toml", ".md", ".sql", ".json", ".html", ".xml", ".js", ".css", ".typ"})
 LONG_STRING = 40
 _UNCOUNTED = frozenset(

@@ -140,6 +140,13 @@ def test_a_standard_run_has_no_two_identical_prompts_and_counts_what_they_share(
     assert sum(use["calls_by_act"].values()) == len(prompts)  # type: ignore[attr-defined]  # a mapping
 
 
+def test_each_section_of_the_text_tells_its_verdicts(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    assert _lab(user, ScriptedAnalyst()).ask().status == "done"
+    told = [str(event.data["section"]) for event in user.events() if event.kind == "verdict"]
+    assert {"abstract", "Costs", "Results"} <= {*told}, told
+
+
 def test_without_a_stable_prefix_fewer_prompts_begin_alike(tmp_path: Path) -> None:
     shares = []
     for name, options in (("stable", PromptOptions()), ("loose", PromptOptions(stable_prefix=False))):

@@ -82,7 +82,6 @@ EVENTS = """
 chart-planning:chart
 clarification:ask/N
 final-report:write
-message:analyze
 message:draft
 message:plan
 plan-approval:confirm
@@ -109,4 +108,5 @@ serp-query:section/N/round/N
 source:section/N/round/N/task/N/read/page/N
 verdict:verify/section/N
 verdict:write/abstract/section/N
+verdict:write/analysis/section/N
 """

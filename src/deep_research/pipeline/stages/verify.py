@@ -160,9 +160,10 @@ async def judged(paragraphs: Sequence[Paragraph], sources: CheckedSources, conte
     parts = await fan_out("section", groups, lambda own, at: _by_reasoner(own, done.hints, sources, at), context)
     checked = [paragraph for own in parts for paragraph in own]
     checked = [_with_links(after, before) for after, before in zip(checked, paragraphs, strict=True)]
-    for section, own in groupby(checked, key=lambda paragraph: paragraph.section):
+    for number, (section, own) in enumerate(groupby(checked, key=lambda paragraph: paragraph.section), start=1):
         counted = Counter(each.verdict.kind for one in own for each in one.sentences if each.verdict)
-        await context.emit("verdict", {"section": section, "counts": dict(sorted(counted.items()))})
+        at = context.at("section", number)
+        await at.emit("verdict", {"section": section, "counts": dict(sorted(counted.items()))})
     return tuple(checked)
 
 
