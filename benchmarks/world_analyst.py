@@ -1,4 +1,4 @@
-"""The model of the bench world: the scripted analyst, who now wants a second round, and who lies in every draft."""
+"""The model of the bench world: the scripted analyst, who wants three rounds, and who lies in every draft."""
 
 import json
 import re
@@ -14,11 +14,9 @@ from tests.support.model_dialects import Answer, Asked
 OFF_FORM = "I would be glad to help with that! Could you tell me a little more about what you need?"
 _FIGURE = re.compile(r"\d+(?:\.\d+)?(?![\d\]])")
 _REFUSED = re.compile(r"^- (\d+): ", re.MULTILINE)
-_TITLE = re.compile(r"^Title: (.+)$", re.MULTILINE)
 _ROUND = re.compile(r"^Round (\d+) is over", re.MULTILINE)
-# After this round a section has enough: the first at once, the last only when it has searched three times.
-_LAST_ROUND = {"Costs": 1, "Results": 2}
-_LAST_OF_OTHERS = 3
+# After this round there is enough.
+_LAST_ROUND = 3
 _PIECES = 4
 _DIMENSIONS = ("coverage", "depth", "diversity", "consistency", "recency")
 
@@ -56,6 +54,5 @@ def _with_a_lie_in_place_of_another(_: str, prompt: str) -> str:
 
 
 def _reflection(text: str, prompt: str) -> str:
-    title, turn = _TITLE.findall(prompt)[-1], int(_ROUND.findall(prompt)[-1])
-    is_enough = turn >= _LAST_ROUND.get(title, _LAST_OF_OTHERS)
+    is_enough = int(_ROUND.findall(prompt)[-1]) >= _LAST_ROUND
     return json.dumps({**json.loads(text), **dict.fromkeys(_DIMENSIONS, 8 if is_enough else 5)}, ensure_ascii=False)

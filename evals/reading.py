@@ -26,7 +26,6 @@ from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
 from deep_research.reasoning.values import Brief, Context, Draft, Plan, ReadingRequest, SectionPlan
 from deep_research.report.evidence.passage import Passage, evidence_from
 from deep_research.report.sources.document import Document, text_id
-from deep_research.report.sources.hit import SearchQuery
 from deep_research.request import Language
 from deep_research.text.analyzer import analyze
 from deep_research.text.folding import to_simplified
@@ -85,9 +84,8 @@ async def answer(reasoner: Reasoner, question: str, document: Document, language
     request = ReadingRequest(
         brief=brief,
         section=section,
-        document=document,
+        documents=(document,),
         outline=plan.titles,
-        query=SearchQuery(query=question, goal=section.title),
     )
     evidence = tuple(
         evidence_from(

@@ -39,11 +39,12 @@ class Failure(TypedDict):
 
 
 class ReportPlan(TypedDict):
-    """The plan: title, goal and sections with their queries."""
+    """The plan: title, goal and sections with their queries, and how many queries the run may use in all."""
 
     title: str
     goal: str
     sections: list[JsonObject]
+    queries: NotRequired[int]
 
 
 class SerpQuery(TypedDict):
@@ -137,8 +138,9 @@ class SourceFound(TypedDict):
 class SectionCoverage(TypedDict):
     """How well a section is covered after a round, on five counts from 1 to 10, and what it still lacks.
 
-    `stop` says why it is not searched for any further (`sufficient`, `budget`, `iterations`, `exhausted`, `refocused`);
-    "" means that it is searched for again, first with `next_queries`, where there are any.
+    `stop` says why it is not searched for any further (`sufficient`, `budget`, `iterations`, `exhausted`, `refocused`,
+    or `enough`, where a reader said so); "" means that it is searched for again, first with `next_queries`, where there
+    are any.
     """
 
     section: str
@@ -169,6 +171,26 @@ class VerdictCount(TypedDict):
     counts: dict[str, int]
 
 
+class ResearchMap(TypedDict):
+    """What a complete answer should name, and where each entry stands: open, found, missing, set aside.
+
+    Told before the first round, where a reader changed it (so many `changes` are in it), and once a round is judged:
+    then `found` and `new` count the entries that the round found and that it added, and `read` the pages that it read.
+    `pages` counts all that were read, and `queries` those that are left; `stop` is as for `section-coverage`.
+    """
+
+    round: int
+    is_judged: bool
+    entries: list[JsonObject]
+    found: int
+    new: int
+    pages: int
+    read: int
+    queries: int
+    changes: int
+    stop: str
+
+
 class StreamGap(TypedDict):
     """A reader missed what cannot be replayed: events before `first`, or live text; told to that reader alone."""
 
@@ -193,6 +215,7 @@ EVENT_DATA: Final[dict[str, type]] = {
     "plan-approval": PlanApproval,
     "source": SourceFound,
     "section-coverage": SectionCoverage,
+    "research-map": ResearchMap,
     "budget": BudgetState,
     "verdict": VerdictCount,
     "stream-gap": StreamGap,
@@ -212,6 +235,7 @@ EventData = (
     | ChartResult
     | FinalReport
     | RunStatusChange
+    | ResearchMap
     | Clarification
     | PlanApproval
     | SourceFound

@@ -2,7 +2,7 @@
 
 from datetime import date
 from pathlib import PurePath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field
 
@@ -12,7 +12,9 @@ from deep_research.value import Value
 ClarifyMode = Literal["auto", "strict", "off"]
 # A tag such as `de` or `pt-BR`.
 Language = Annotated[str, AfterValidator(language_tag)]
-ReportLength = Literal["short", "standard", "long"]
+ReportLength = Literal["short", "standard", "long", "deep"]
+# So many words a report has at most.
+REPORT_WORDS: dict[ReportLength, int] = {"short": 400, "standard": 1_100, "long": 2_500, "deep": 4_500}
 DepthName = Literal["quick", "standard", "deep"]
 ParallelStrategy = Literal["batch", "race", "hybrid"]
 # What kind of source is looked for; `local` means the user's own documents.
@@ -80,13 +82,20 @@ class SearchEngineConfig(Value):
 
 
 class Depth(Value):
-    """How many rounds, queries and pages a run may use."""
+    """How many rounds, queries and pages a run may use; not set, it may read as many pages as its queries want."""
 
     max_iterations: int = Field(default=5, ge=1, le=10)
     queries_first_iteration: int = Field(default=8, ge=1)
     queries_followup_iteration: int = Field(default=5, ge=1)
     max_total_queries: int = Field(default=20, ge=0)
     urls_per_query: int = Field(default=3, ge=0)
+    max_pages: int = Field(default_factory=lambda known: known["max_total_queries"] * known["urls_per_query"], ge=0)
+
+    @property
+    def name(self) -> DepthName:
+        """Return the name of the first depth that has as many queries."""
+        names = (name for name in get_args(DepthName) if self.max_total_queries <= _DEPTHS[name].max_total_queries)
+        return next(names, "deep")
 
     def rounds(self) -> list[int]:
         """Return how many queries each round may use, over all sections."""
@@ -112,12 +121,15 @@ _DEPTHS: dict[DepthName, Depth] = {
     "standard": Depth(),
     "deep": Depth(
         max_iterations=8,
-        queries_first_iteration=12,
-        queries_followup_iteration=4,
-        max_total_queries=40,
-        urls_per_query=4,
+        queries_first_iteration=40,
+        queries_followup_iteration=30,
+        max_total_queries=120,
+        urls_per_query=2,
+        max_pages=200,
     ),
 }
+# What a question of a breadth needs, where that is not the usual.
+_EXTENTS: dict[str, tuple[DepthName, ReportLength]] = {"fact": ("standard", "short"), "field": ("deep", "deep")}
 
 
 class FocusRule(Value):
@@ -143,9 +155,9 @@ class IntakeRules(Value):
 
 
 class EarlierRun(Value):
-    """The run that another one brings up to date: its brief and its plan, and what each section of its report cites.
+    """The run that another one brings up to date: its brief and its plan, and what its report cites.
 
-    `sources` are addresses with titles, by the title of a section.
+    `sources` are addresses with titles, by the title of the plan; earlier versions kept them by those of its sections.
     """
 
     run: str
@@ -176,7 +188,7 @@ class ResearchRequest(Value):
     `follow` is the id of a run that this question follows up; with `add` its report is written again with the answer as
     a new section. The report lists its references unless `enable_references` is off, the result names pictures of its
     sources unless `enable_citation_image` is, and `enable_file_format_resource` has all sources written to one file.
-    `update` names the run that this one brings up to date.
+    `update` names the run that this one brings up to date. Where `depth` or `length` is None, the question decides.
     """
 
     question: str
@@ -195,14 +207,32 @@ class ResearchRequest(Value):
     since: date | None = None
     until: date | None = None
     sites: tuple[str, ...] = ()
-    length: ReportLength = "standard"
+    length: ReportLength | None = None
     enable_citation_image: bool = True
     enable_references: bool = True
     enable_file_format_resource: bool = False
     offline: bool = False
     models: tuple[str, ...] = ()
     model_window: int = 0
-    depth: Depth = Depth()
+    depth: Depth | None = None
     budget: Budget = Budget()
     search: SearchEngineConfig = SearchEngineConfig()
     update: EarlierRun | None = None
+
+    def extent(self, breadth: str, *, has_model: bool) -> tuple[Depth, ReportLength]:
+        """Return how far to go and how much to tell: as is set, else as a question of this breadth needs.
+
+        A breadth is `fact`, `comparison` or `field`. What rules write keeps its length, however much is read.
+        """
+        name, length = _EXTENTS.get(breadth if has_model else "", ("standard", "standard"))
+        depth = self.depth or Depth.named(name)
+        if has_model and depth.name == "deep":
+            length = "deep"
+        elif depth.name == "quick" and length == "deep":
+            length = "standard"
+        return depth, self.length or length
+
+    @property
+    def deepest(self) -> Depth:
+        """Return how far the run may go at most."""
+        return self.extent("field", has_model=bool(self.models))[0]

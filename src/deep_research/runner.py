@@ -108,7 +108,7 @@ async def run_deep_research(
     """Research a question and return the text of its report."""
     request = await asyncio.to_thread(request_from, graph.settings, query)
     if max_iterations is not None:
-        depth = Depth.from_json({**request.depth.to_json(), "max_iterations": max_iterations})
+        depth = Depth.from_json({**(request.depth or Depth()).to_json(), "max_iterations": max_iterations})
         request = request.replace(depth=depth)
     return (await _finished(graph.processor(), request, on_event, None, on_clarify_question)).final_report
 
@@ -252,15 +252,12 @@ async def update_request(run: str, settings: Settings) -> tuple[RunRow, Research
     if "plan" not in result:
         raise UsageError(f"Run {row.id} was made by an earlier version, which did not keep its plan: ask again.")
     plan = Plan.from_json(result["plan"])
-    titles = plan.titles
-    sources: dict[str, dict[str, str]] = {title: {} for title in titles}
-    source_of = {source.document: source for source in edition.citations.cited}
-    for paragraph in edition.report.paragraphs:
-        for id_ in paragraph.cite_ids:
-            source = source_of[edition.passage[id_].document]
-            sources[paragraph.section if paragraph.section in sources else titles[0]][source.address] = source.title
+    cited = {source.address: source.title for source in edition.citations.used}
     earlier = EarlierRun(
-        run=row.id, brief=cast("dict[str, Any]", result["brief"]), plan=plan.to_json(), sources=sources
+        run=row.id,
+        brief=cast("dict[str, Any]", result["brief"]),
+        plan=plan.to_json(),
+        sources={plan.research_title: cited},
     )
     request = row.request
     changes = {

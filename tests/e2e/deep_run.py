@@ -22,6 +22,16 @@ from deep_research.text.messages.words import Words, words_in
 from tests.e2e.deep_world import DeepWorld
 from tests.e2e.harness import User
 
+# Many rounds of few queries, and so few pages that a model chooses what of each is read.
+DEEP = Depth(
+    max_iterations=8,
+    queries_first_iteration=12,
+    queries_followup_iteration=4,
+    max_total_queries=40,
+    urls_per_query=4,
+    max_pages=100,
+)
+
 
 def ask(
     folder: Path,
@@ -35,7 +45,7 @@ def ask(
     user = User(folder)
     world = replace(world, log=CallLog(user.call_log))
     adapters = change(world.adapters(Settings(home=user.home, logs=folder / "logs", charts=False)))
-    given: dict[str, Any] = {"depth": Depth.named("deep"), "clarify": "off", "length": "short"} | given_request
+    given: dict[str, Any] = {"depth": DEEP, "clarify": "off", "length": "short"} | given_request
     request = ResearchRequest(question=world.script.question, **given)
     row = asyncio.run(DeepResearchProcessor(adapters, machine=machine).process(request))
     assert row.status == "done", row.error

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import NoReturn
 
 from deep_research.llm.port import ModelRequest
 from deep_research.pipeline.adapters import Adapters
@@ -20,12 +21,14 @@ from deep_research.reasoning.values import Reflection, SectionWork
 from deep_research.report.sources.hit import Hit, SearchQuery
 from deep_research.settings import Settings
 from deep_research.testing import CallLog, MemoryFetcher, StaticSearch
+from deep_research.web.fetch.port import Fetched
 from deep_research.wiring import build as build_real
 from tests.support.analyst import ScriptedAnalyst, answer_in_form, sources_of
 from tests.support.waiting import HANG_S
 from tests.support.world import NARROW, with_models
 
 _TITLE = re.compile(r"^Title: (.+)$", re.MULTILINE)
+_FIRST_ROUND = re.compile(r" 1\.\d+$")
 _ROUND = re.compile(r"Round (\d+) is over")
 _ASKER = re.compile(r"<asker>\n(.*?)\n</asker>", re.DOTALL)
 NEVER = 99
@@ -79,35 +82,41 @@ CHINESE = Script(
 
 
 @dataclass
-class PatientSearch(StaticSearch):
-    """Answers what is asked for one section only when something else has begun: who waits for that section hangs."""
+class TogetherSearch(StaticSearch):
+    """Answers queries of the first round only when so many are asked: who asks one after the other hangs."""
 
-    late: str = ""
+    together: int = 1
+    asked: int = 0
     begun: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
-        if self.late and query.query.startswith(self.late):
+        if _FIRST_ROUND.search(query.query):
+            self.asked += 1
+            if self.asked >= self.together:
+                self.begun.set()
             await asyncio.wait_for(self.begun.wait(), HANG_S)
         return await super().search(query, limit=limit)
 
 
 @dataclass
 class DeepWorld:
-    """`enough` says with which round each section is content; who is not named never is.
+    """`enough` is the round with which the judge is content; `planned` is how many queries of each section stand in the
+    plan, and `entries` what else is looked for.
 
-    What is searched for the section `late` is found only when the first section is content. With so many sentences
-    `more` in each of its sections a page is too long to be read whole.
+    The first queries are answered when so many are asked `together`. With so many sentences `more` in each of its
+    sections a page is too long to be read whole.
     """
 
     script: Script = ENGLISH
-    enough: Mapping[str, int] = field(default_factory=dict)
+    enough: int = NEVER
+    planned: int = 0
+    entries: tuple[str, ...] = ()
     pages: int = 24
     hits_a_query: int = 2
-    late: str = ""
+    together: int = 1
     more: int = 0
     answers: Mapping[str, Callable[[ModelRequest], str]] = field(default_factory=dict)
     log: CallLog = field(default_factory=CallLog)
-    begun: asyncio.Event = field(default_factory=asyncio.Event)
 
     @cached_property
     def analyst(self) -> ScriptedAnalyst:
@@ -117,13 +126,14 @@ class DeepWorld:
 
     def adapters(self, settings: Settings) -> Adapters:
         """Return the parts of a run in this world, over the real store."""
-        hits, texts = self._web()
-        search = PatientSearch(hits, hits_a_query=self.hits_a_query, log=self.log, late=self.late, begun=self.begun)
+        hits, texts = self.web
+        search = TogetherSearch(hits, hits_a_query=self.hits_a_query, log=self.log, together=self.together)
         real = build_real(settings.with_changes(engines=("none",)))
         adapters = replace(real, engines=(search,), fetcher=MemoryFetcher(texts, log=self.log), cache=None)
         return with_models(replace(adapters, fallback=_PatientRules(self)), self.analyst, options=NARROW)
 
-    def _web(self) -> tuple[list[Hit], dict[str, str]]:
+    @property
+    def web(self) -> tuple[list[Hit], dict[str, str]]:
         hits, texts = [], {}
         for n in range(1, self.pages + 1):
             figures = {"n": n, "a": 13 + 7 * n, "b": 3 + 2 * n, "c": 1000 + 37 * n, "y": 1980 + n}
@@ -147,14 +157,23 @@ class DeepWorld:
 
     def _plan(self, _: ModelRequest) -> str:
         titles = self.script.titles
+        rows = [(at, f"{title} 1.{n}") for at, title in enumerate(titles, start=1) for n in range(1, self.planned + 1)]
         return json.dumps(
-            {"title": self.script.question, "goal": self.script.question, "sections": titles, "queries": []},
+            {
+                "title": self.script.question,
+                "goal": self.script.question,
+                "sections": titles,
+                "entries": self.entries,
+                "entry_sections": [1] * len(self.entries),
+                "queries": [query for _, query in rows],
+                "query_sections": [at for at, _ in rows],
+            },
             ensure_ascii=False,
         )
 
     def queries(self, request: ModelRequest) -> str:
-        """Number the queries of a round."""
-        title, count = title_of(request), re.findall(r"at most (\d+) new", request.prompt)[0]
+        """Number the queries of a round, or those that a plan wants for a section."""
+        title, count = _TITLE.findall(request.text)[-1], re.findall(r"at most (\d+) new", request.prompt)[0]
         turn = re.findall(r"Round of searching: (\d+)", request.prompt)[0]
         return json.dumps({"queries": [f"{title} {turn}.{n}" for n in range(1, int(count) + 1)]}, ensure_ascii=False)
 
@@ -162,25 +181,18 @@ class DeepWorld:
         """Give each paragraph to the section it speaks of."""
         passages, titles = sources_of(request), self.script.titles
         fits = {
-            label: next(n for n, title in enumerate(titles, start=1) if title.casefold() in text.casefold())
+            label: next((n for n, title in enumerate(titles, start=1) if title.casefold() in text.casefold()), 1)
             for label, text in passages.items()
         }
         return json.dumps({"passages": [int(label) for label in fits], "sections": list(fits.values())})
 
     def reflect(self, request: ModelRequest) -> str:
         """Be content with the scripted round."""
-        title, turn = title_of(request), int(_ROUND.findall(request.prompt)[0])
-        score = 9 if self.is_enough(title, turn) else 4
+        turn = int(_ROUND.findall(request.prompt)[0])
+        score = 9 if turn >= self.enough else 4
         scores = dict.fromkeys(("coverage", "depth", "diversity", "consistency", "recency"), score)
-        judged = {**scores, "gaps": [f"{title} {turn}"], "next_queries": [], "reasoning": "scripted"}
-        return json.dumps(judged, ensure_ascii=False)
-
-    def is_enough(self, title: str, turn: int) -> bool:
-        """Say whether a section is content with a round."""
-        is_enough = self.enough.get(title, NEVER) <= turn
-        if is_enough and title == self.script.titles[0]:
-            self.begun.set()
-        return is_enough
+        judged = {**scores, "gaps": [f"gap {turn}"], "next_queries": [], "reasoning": "scripted"}
+        return json.dumps(judged | {"added": f"Round {turn} told more."}, ensure_ascii=False)
 
 
 class _PatientRules(ExtractiveReasoner):
@@ -192,44 +204,53 @@ class _PatientRules(ExtractiveReasoner):
 
     async def reflect(self, work: SectionWork) -> Reflection:
         judged = await super().reflect(work)
-        is_enough = self._world.is_enough(work.section.title, work.round)
-        return judged.model_copy(update={"is_sufficient": is_enough, "next_queries": ()})
+        return judged.replace(is_sufficient=work.round >= self._world.enough, next_queries=())
 
 
-def title_of(request: ModelRequest) -> str:
-    """Return the section that a prompt is about."""
-    return _TITLE.findall(request.text)[-1]
+# Where a run can be killed: amid the searches of a round, while pages are read, while the round is judged, while the
+# report is written, and while its sentences are checked.
+POINTS = ("searching", "reading", "judging", "drafting", "checking")
 
 
 def build(settings: Settings) -> Adapters:
-    """Return the parts of a run that dies where TEST_KILL says (`--wiring deep_world:build`).
-
-    "judging": while the first section is judged and another is searched for; "drafting": while the report is written.
-    """
+    """Return the parts of a run that dies where TEST_KILL says (`--wiring deep_world:build`), at one of `POINTS`."""
     script = {"en": ENGLISH, "zh": CHINESE}[os.environ["TEST_LANGUAGE"]]
-    first, late, other = script.titles[:3]
-    world = DeepWorld(
-        script=script.only(first, late, other),
-        enough={first: 1, late: 3, other: 2},
-        late=late if "TEST_KILL" in os.environ else "",
-        pages=12,
-        hits_a_query=1,
-        log=CallLog(Path(os.environ["TEST_CALL_LOG"])),
-    )
+    log = CallLog(Path(os.environ["TEST_CALL_LOG"]))
+    world = DeepWorld(script=script.only(*script.titles[:3]), enough=3, planned=2, pages=12, hits_a_query=1, log=log)
+    point = os.environ.get("TEST_KILL")
 
-    def draft(request: ModelRequest) -> str:
-        if os.environ.get("TEST_KILL") == "drafting":
-            _die()
-        return answer_in_form(request)
+    def dying(at: str, answer: Callable[[ModelRequest], str]) -> Callable[[ModelRequest], str]:
+        return lambda request: _die() if point == at else answer(request)
 
-    def reflect(request: ModelRequest) -> str:
-        if os.environ.get("TEST_KILL") == "judging":
-            _die()
-        return world.reflect(request)
-
-    world.answers = {"draft": draft, "reflect": reflect}
-    return world.adapters(settings)
+    world.answers = {
+        "reflect": dying("judging", world.reflect),
+        "draft": dying("drafting", answer_in_form),
+        "judge": dying("checking", answer_in_form),
+    }
+    adapters = world.adapters(settings)
+    hits, texts = world.web
+    if point == "searching":
+        adapters = replace(adapters, engines=(_DyingSearch(hits, hits_a_query=1, log=log),))
+    if point == "reading":
+        adapters = replace(adapters, fetcher=_DyingFetcher(texts, log=log))
+    return adapters
 
 
-def _die() -> None:
+class _DyingSearch(StaticSearch):
+    """Dies with the second query of a section, while others are asked."""
+
+    async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
+        return _die() if query.query.endswith("1.2") else await super().search(query, limit=limit)
+
+
+class _DyingFetcher(MemoryFetcher):
+    """Dies with the first page that it has read, while others are read."""
+
+    async def fetch(self, address: str) -> Fetched:
+        await super().fetch(address)
+        _die()
+
+
+def _die() -> NoReturn:
     os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError

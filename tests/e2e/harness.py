@@ -35,6 +35,7 @@ from deep_research.settings import Settings
 from deep_research.storage.store.port import JournalRow, RunRow
 from deep_research.storage.store.store import Store
 from deep_research.testing import CallLog
+from deep_research.value import Json
 from deep_research.wiring import open_store
 from tests.e2e.warm import Forked, Parent
 from tests.support.environment import NO_CHARTS
@@ -264,14 +265,14 @@ class Lab:
         return asyncio.run(self.processor().process(request, on_event=on_event))
 
     def resume(self, run: str, *, retry: bool = False, on_event: OnEvent | None = None) -> RunRow:
-        return asyncio.run(self.processor().runtime.resume(run, retry=retry, on_event=on_event))
+        return asyncio.run(self.processor().resume(run, retry=retry, on_event=on_event))
 
-    def answer(self, run: str, answer: str) -> RunRow:
-        asyncio.run(self.processor().runtime.answer(run, answer))
+    def answer(self, run: str, answer: Json) -> RunRow:
+        asyncio.run(self.processor().answer(run, answer))
         return self.resume(run)
 
     def cancel(self, run: str) -> RunRow:
-        return asyncio.run(self.processor().runtime.cancel(run))
+        return asyncio.run(self.processor().cancel(run))
 
 
 def finish(process: "subprocess.Popen[str]") -> "subprocess.CompletedProcess[str]":

@@ -95,25 +95,25 @@ def test_a_budget_of_nothing_still_ends_in_a_report(tmp_path: Path, kind: Budget
 @pytest.mark.parametrize("language", ["zh-Hans", "zh-Hant"])
 def test_limits_are_said_in_the_language_of_the_question(tmp_path: Path, language: str) -> None:
     user = User(tmp_path)
-    budget = Budget(usd=0.02, pages=3)
+    budget = Budget(usd=0.01, pages=3)
     assert Lab(user).ask(QUESTIONS[language], budget=budget).status == "done"
     report = user.report()
-    assert _names_budget(report, "usd", 0.02, language), report
+    assert _names_budget(report, "usd", 0.01, language), report
     assert _names_budget(report, "pages", 3, language), report
     assert "budget" not in report
 
 
 def test_budgets_are_told_at_a_chinese_command_line(tmp_path: Path) -> None:
     user = User(tmp_path)
-    ended = user.call("ask", QUESTIONS["zh-Hans"], "--wiring", "worlds:quick", "--budget-tokens", "2000")
+    ended = user.call("ask", QUESTIONS["zh-Hans"], "--wiring", "worlds:quick", "--budget-tokens", "1000")
     assert ended.returncode == 0, ended.stderr
-    assert _names_budget(ended.stdout, "tokens", 2000, "zh-Hans")
+    assert _names_budget(ended.stdout, "tokens", 1000, "zh-Hans")
 
 
 def test_a_call_above_its_estimate_is_recorded_and_lowers_the_rest(tmp_path: Path) -> None:
     user = User(tmp_path)
     dear = ActPrice(tokens=300, max_tokens=100, usd=0.003, max_usd=0.001)
-    limit = 6000
+    limit = 2000
     assert Lab(user, world=World(pages=8, act=dear, long_act=dear)).ask(budget=Budget(tokens=limit)).status == "done"
     calls = [row for row in user.calls() if row.kind == "llm"]
     assert {row.spend.tokens for row in calls if row.state == "done"} == {300}
@@ -140,8 +140,10 @@ class _Wordy(ScriptedReasoner):
 
     async def plan(self, brief: Brief) -> Plan:
         plan = await super().plan(brief)
-        queries = tuple(SearchQuery(query=f"planned {number}") for number in range(5))
-        sections = tuple(section.model_copy(update={"search_queries": queries}) for section in plan.sections)
+        sections = tuple(
+            section.replace(search_queries=tuple(SearchQuery(query=f"{section.title} {each}") for each in range(5)))
+            for section in plan.sections
+        )
         return plan.model_copy(update={"sections": sections})
 
 

@@ -60,7 +60,7 @@ def test_a_live_run_is_cancelled_from_another_process_and_taken_up_again(undistu
 def test_an_interrupted_run_is_cancelled_at_once_and_told_once(tmp_path: Path) -> None:
     user = User(tmp_path)
     lab = Lab(user)
-    runtime = lab.processor().runtime
+    runtime = lab.processor()
 
     def at_the_plan(event: RunEvent) -> None:
         if event.data.get("step") == "plan":
@@ -113,7 +113,7 @@ def test_a_hanging_call_does_not_hold_up_a_cancel(tmp_path: Path) -> None:
         # The heart beats slowly, so that the run's own writes are the first to meet the cancel.
         return replace(adapters, fetcher=fetcher, heartbeat_s=3.0)
 
-    runtime = Lab(user, change=busy).processor().runtime
+    runtime = Lab(user, change=busy).processor()
 
     async def begin() -> None:
         row = await runtime.create(ResearchRequest(question=QUESTION))

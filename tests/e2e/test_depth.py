@@ -54,19 +54,23 @@ def test_a_resumed_run_keeps_its_depth_whatever_is_set_now(tmp_path: Path) -> No
 def test_the_plan_and_the_settings_show_the_numbers_in_force(tmp_path: Path) -> None:
     user = User(tmp_path)
     asked = user.call("ask", QUESTION, "--depth", "deep", "--confirm-plan", "--max-iterations", "3", *QUICK)
-    assert "Queries: 12 in the first round, at most 20 in all; rounds: at most 3; pages: at most 80." in asked.stderr
+    assert "Queries: 40 in the first round, at most 100 in all; rounds: at most 3; pages: at most 200." in asked.stderr
     shown = user.call("config", "show", "--json", DEEP_RESEARCH_DEPTH="deep", DEEP_RESEARCH_MAX_ITERATIONS="6")
     settings = json.loads(shown.stdout)["settings"]
     assert {name: (settings[name]["value"], settings[name]["from"]) for name in ("depth", *Depth.model_fields)} == {
         "depth": ("deep", "environment"),
         "max_iterations": (6, "environment"),
-        "queries_first_iteration": (12, "depth"),
-        "queries_followup_iteration": (4, "depth"),
-        "max_total_queries": (40, "depth"),
-        "urls_per_query": (4, "depth"),
+        "queries_first_iteration": (40, "depth"),
+        "queries_followup_iteration": (30, "depth"),
+        "max_total_queries": (120, "depth"),
+        "urls_per_query": (2, "depth"),
+        "max_pages": (200, "depth"),
     }
     doctor = user.call("doctor", DEEP_RESEARCH_DEPTH="quick")
     assert "quick; at most: queries: 4, rounds: 1, pages for each query: 3" in doctor.stdout
+    assert (
+        "as the question needs; at most: queries: 120, rounds: 4, pages for each query: 2" in user.call("doctor").stdout
+    )
 
 
 def test_an_unknown_depth_is_refused_with_the_choices(tmp_path: Path) -> None:

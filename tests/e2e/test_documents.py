@@ -82,6 +82,21 @@ def test_verification_passed(asked: Asked) -> None:
     assert set(check["paragraphs"]["verdicts"]) == {"supported"}
 
 
+def test_references_name_author_and_year_where_a_document_says_them(asked: Asked) -> None:
+    lines = dict(re.findall(r"^\[\d+\] (.+?) - (\S+)", asked.report, re.MULTILINE))
+    bylines = {file: line for line, file in lines.items()}
+    written = {
+        "halden-courier-article.html": "(Mirela Stokes, 2026)",
+        "qinglan-opinion.md": "(邵闻笛, 2026)",
+        "qinglan-evening-news.html": "(乔知远, 2025)",
+    }
+    assert written.keys() & bylines.keys()
+    for file in written.keys() & bylines.keys():
+        assert bylines[file].endswith(written[file])
+    # Nobody is named in it, and the day of the file is not its year.
+    assert "(" not in bylines.get("council-closing-report.pdf", "")
+
+
 def test_every_checked_paragraph_ends_in_a_citation(asked: Asked) -> None:
     body = asked.report.split("## References")[0].split("## 参考文献")[0]
     claims = [line for line in asked.lines("paragraphs.jsonl") if line["kind"] == "claim"]

@@ -142,7 +142,7 @@ def _modelless(adapters: Adapters) -> Adapters:
 @pytest.mark.parametrize("change", [lambda adapters: adapters, _modelless], ids=["with a model", "without any call"])
 def test_a_run_interrupted_as_it_begins_stops(tmp_path: Path, change) -> None:
     user = User(tmp_path)
-    runtime = Lab(user, change=change).processor().runtime
+    runtime = Lab(user, change=change).processor()
 
     def at_first(event: RunEvent) -> None:
         if event.seq == 1:
@@ -160,7 +160,7 @@ def test_a_run_interrupted_as_it_begins_stops(tmp_path: Path, change) -> None:
 
 def test_a_run_interrupted_while_it_is_claimed_stops(tmp_path: Path) -> None:
     user = User(tmp_path)
-    runtime = Lab(user).processor().runtime
+    runtime = Lab(user).processor()
 
     async def begin() -> None:
         row = await runtime.create(ResearchRequest(question=QUESTION))
@@ -177,7 +177,7 @@ def test_a_run_interrupted_while_it_is_claimed_stops(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_run_stopped_again_and_again_in_one_process_ends_like_any_other(undisturbed: User, tmp_path: Path) -> None:
     user = User(tmp_path)
-    runtime = Lab(user).processor().runtime
+    runtime = Lab(user).processor()
     told: list[RunEvent] = []
 
     async def leg(run: str, events: int) -> None:

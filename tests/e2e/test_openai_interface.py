@@ -66,7 +66,10 @@ def check_citations(text: str, citations: list[tuple[int, int, str, str]], quest
     titles = dict(re.findall(r"^\[(\d+)\] (.+?) - ", listed, re.MULTILINE))
     assert [text[start:end] for start, end, _, _ in citations] == re.findall(r"\[\d+\]", body)
     for start, end, title, url in citations:
-        assert titles[text[start + 1 : end - 1]] == title
+        listed_as, _, byline = titles[text[start + 1 : end - 1]].partition(title)
+        # Who wrote it, and when, may stand behind its title.
+        assert listed_as == ""
+        assert re.fullmatch(r"(?: \([^()]+\))?", byline)
         assert url.startswith("http")
 
 

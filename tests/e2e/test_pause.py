@@ -60,7 +60,7 @@ def test_the_first_answer_stands(tmp_path: Path) -> None:
     user = User(tmp_path)
     lab = Lab(user, world=_curious(1))
     row = lab.ask()
-    runtime = lab.processor().runtime
+    runtime = lab.processor()
     asyncio.run(runtime.answer(row.id, "Costs"))
     with pytest.raises(UsageError, match=f"runs resume {row.id}"):
         asyncio.run(runtime.answer(row.id, "Results"))

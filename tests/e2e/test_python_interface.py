@@ -10,6 +10,7 @@ import pytest
 import deep_research
 from deep_research import (
     AnswerNeeded,
+    Depth,
     Settings,
     answer_run,
     cancel_run,
@@ -71,7 +72,7 @@ async def test_options_reach_the_run(settings: Settings) -> None:
     assert (request.language, request.length, request.focus) == ("zh-Hant", "short", ("Costs",))
     assert (f"{request.since}", f"{request.until}") == ("2024-02-01", "2026-12-31")
     assert (request.context, request.clarify, request.assume) == ("We spoke of Halden Bay.", "off", True)
-    assert (request.depth.max_iterations, request.depth.max_total_queries) == (2, 4)
+    assert request.depth == Depth.named("quick").replace(max_iterations=2)
     assert (request.budget.queries, request.budget.seconds) == (3, 500.0)
     assert (request.search.strategy, request.search.cache, request.sites) == ("local", False, ("who.int",))
     assert request.offline

@@ -7,7 +7,7 @@ import pytest
 
 from deep_research.errors import RunInterrupted, WrongState
 from deep_research.events import RunEvent
-from deep_research.pipeline.control import change_focus
+from deep_research.pipeline.control import change_course
 from deep_research.request import ResearchRequest
 from deep_research.storage.store.port import RunRow
 from tests.e2e.harness import QUESTION, Lab, User, assert_emitted_once
@@ -31,7 +31,7 @@ class Listener:
         self.is_done = True
         store = self.lab.processor().adapters.open_store()
         try:
-            await change_focus(store, await store.get_run(event.run), self.focus)
+            await change_course(store, await store.get_run(event.run), "focus", list(self.focus))
         finally:
             await store.close()
 
@@ -67,12 +67,12 @@ def test_changed_focus_outlives_the_process_and_is_replayed(tmp_path: Path) -> N
     async def change_and_stop(event: RunEvent) -> None:
         await change(event)
         if change.is_done:
-            processor.runtime.interrupt()
+            processor.interrupt()
 
     async def stopped() -> RunRow:
-        row = await processor.runtime.create(ResearchRequest(question=QUESTION))
+        row = await processor.create(ResearchRequest(question=QUESTION))
         with pytest.raises(RunInterrupted):
-            await processor.runtime.resume(row.id, on_event=change_and_stop)
+            await processor.resume(row.id, on_event=change_and_stop)
         return row
 
     run = asyncio.run(stopped()).id
@@ -103,7 +103,7 @@ def test_focus_is_refused_in_words_once_the_report_is_written(tmp_path: Path) ->
 
     assert lab.ask(on_event=too_late).status == "done"
     assert len(refusals) == 1
-    assert "its focus cannot be changed any more" in refusals[0]
+    assert "What it looks for cannot be changed now" in refusals[0]
     assert "Noise" not in _headings(lab.user.report())
 
 

@@ -11,9 +11,13 @@ import pytest
 
 from deep_research.errors import CallFailed, ModelError, NetworkError, SourceError
 from deep_research.pipeline.adapters import Adapters
+from deep_research.reasoning.values import Brief, Plan
+from deep_research.report.sources.hit import SearchQuery
 from deep_research.request import ResearchRequest, Spend
 from deep_research.testing import FakeClock, ScriptedModel
 from tests.e2e.harness import QUESTION, Lab, User, assert_emitted_once, keys_but_status
+from tests.support.reasoner import ScriptedReasoner
+from tests.support.world import World
 
 
 @pytest.fixture(scope="module")
@@ -98,10 +102,24 @@ def test_a_run_by_rules_is_mended_at_the_command_line(undisturbed: User, tmp_pat
 # Acts of a branch, and acts the run can do without
 
 
+class _Planning(ScriptedReasoner):
+    """Plans the queries of the first round, so that only a later round asks for any."""
+
+    async def plan(self, brief: Brief) -> Plan:
+        plan = await super().plan(brief)
+        return plan.replace(
+            sections=tuple(
+                each.replace(search_queries=tuple(SearchQuery(query=f"{each.title} {n}") for n in range(4)))
+                for each in plan.sections
+            )
+        )
+
+
 @pytest.mark.parametrize("act", ["queries", "extract", "compress", "reflect", "draft"])
 def test_a_failed_act_of_a_branch_has_a_stand_in_and_is_named(tmp_path: Path, act: str) -> None:
     user, clock = User(tmp_path), FakeClock()
-    assert Lab(user, change=_failing(act, ModelError("nonsense"), clock=clock)).ask().status == "done"
+    lab = Lab(user, World(pages=8, reasoner=_Planning()), change=_failing(act, ModelError("nonsense"), clock=clock))
+    assert lab.ask().status == "done"
     assert clock.waits == [], "one branch does not make the others wait"
     report = user.report()
     assert "## Costs" in report
@@ -179,7 +197,7 @@ class _Broken:
 
 def test_two_runs_of_one_runtime_do_not_meet(tmp_path: Path) -> None:
     user = User(tmp_path)
-    runtime = Lab(user).processor().runtime
+    runtime = Lab(user).processor()
 
     async def both() -> list[str]:
         rows = [await runtime.create(ResearchRequest(question=QUESTION)) for _ in range(2)]

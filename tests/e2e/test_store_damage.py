@@ -31,7 +31,7 @@ READS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "events": lambda store: store.read_events(RUN),
     "addresses": lambda store: store.list_addresses(RUN),
     "document": lambda store: store.get_document(DOCUMENT.id),
-    "evidence": lambda store: store.get_evidence(RUN, [EVIDENCE.id], section="s1"),
+    "evidence": lambda store: store.get_evidence(RUN, [EVIDENCE.id], sections=["s1"]),
 }
 TABLES = {
     "runs": "run",

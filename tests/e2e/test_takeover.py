@@ -99,7 +99,7 @@ def test_a_run_that_is_worked_on_is_neither_resumed_nor_deleted(tmp_path: Path) 
 
 def test_a_process_does_not_work_on_a_run_twice(tmp_path: Path) -> None:
     user = User(tmp_path)
-    runtime = Lab(user).processor().runtime
+    runtime = Lab(user).processor()
 
     async def both() -> list[RunRow | BaseException]:
         row = await runtime.create(ResearchRequest(question=QUESTION))
@@ -114,7 +114,7 @@ def test_a_process_does_not_work_on_a_run_twice(tmp_path: Path) -> None:
 
 def test_a_process_that_could_not_begin_lets_go_of_the_run(tmp_path: Path) -> None:
     user = User(tmp_path)
-    runtime = Lab(user).processor().runtime
+    runtime = Lab(user).processor()
 
     def at_the_draft(event: RunEvent) -> None:
         if event.data.get("step") == "draft":
@@ -151,7 +151,7 @@ def test_going_on_costs_nothing_twice_whichever_section_was_ahead(undisturbed: U
         (engine,) = adapters.engines
         return replace(adapters, engines=(_UnevenSearch(**vars(engine)),))
 
-    runtime = Lab(user, change=uneven).processor().runtime
+    runtime = Lab(user, change=uneven).processor()
 
     def at_the_draft(event: RunEvent) -> None:
         if event.kind == "progress" and event.data["step"] == "draft":

@@ -6,6 +6,7 @@ import re
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from functools import cache
 
 from deep_research.llm.port import Delta, ModelReply, ModelRequest, OnDelta
@@ -25,6 +26,8 @@ _TO_JUDGE = re.compile(r"^(\d+) \(([a-z, ]+)\) (.*)$", re.MULTILINE)
 _FINDING = re.compile(r"^(\d+) \(finding\) (.*?) (\[[^\[\]]+\])$", re.MULTILINE)
 _CITED = re.compile(r"E\d+")
 _PLANNED = re.compile(r"^Planned sections:\n<notes[^>]*>\n(.*?)\n</notes>", re.DOTALL | re.MULTILINE)
+_LISTED = re.compile(r"<source[^>]*>\n(1 .*?)\n</source>", re.DOTALL)
+_CHAPTER = "# Step: write a chapter"
 _ANALYSIS = re.compile(r"One more, `## ([^`]+)`, weighs the matter")
 _TOLD = re.compile(r"\bAs (?:reported|told), |资料显示，|資料顯示，")
 # So much of a sentence that was made false stands in its passage.
@@ -86,7 +89,7 @@ def act_of(prompt: str) -> str:
 
 @cache
 def _headings() -> dict[str, str]:
-    names = {"clarify": "assess"}
+    names = {"clarify": "assess", "chapter": "draft"}
     heads = {path.stem: path.read_text(encoding="utf-8").partition("\n")[0] for path in PROMPT_FOLDER.glob("*.md")}
     return {head: names.get(name, name) for name, head in heads.items() if head.startswith("# Step")}
 
@@ -135,15 +138,15 @@ def _extract(request: ModelRequest) -> str:
 
 def _reflect(request: ModelRequest) -> str:
     score = min(9, 2 + len(sources_of(request)))
-    title = _TITLE.findall(request.text)[0]
+    question = _ASKER.findall(request.text)[0]
     turn = re.findall(r"Round (\d+) is over", request.prompt)[0]
     scores = dict.fromkeys(("coverage", "depth", "diversity", "consistency", "recency"), score)
     return json.dumps(
         {
             **scores,
-            "synthesis": " ".join(sources_of(request).values())[:600],
-            "gaps": [f"more on {title}"],
-            "next_queries": [f"{title} after round {turn}"],
+            "added": " ".join(sources_of(request).values())[:600],
+            "gaps": [f"more on {question}"],
+            "next_queries": [f"{question} after round {turn}"],
             "reasoning": "counted",
         }
     )
@@ -165,6 +168,8 @@ def report(request: ModelRequest, *, sentences: int | None = 2) -> str:
     """
     passages = sources_of(request)
     told = [" ".join(f"{each} [{label}]" for each in retold(text)[:sentences]) for label, text in passages.items()]
+    if _CHAPTER in request.prompt:
+        return "\n\n".join(told)
     titles = [line.removeprefix("- ") for line in _PLANNED.findall(request.text)[-1].splitlines()]
     count = max(1, len(told) // (len(titles) + 1))
     advice = _ADVICE["zh" if "Chinese" in request.prompt else "en"].format(label=next(iter(passages)))
@@ -174,6 +179,29 @@ def report(request: ModelRequest, *, sentences: int | None = 2) -> str:
         own = rest[place :: len(titles)]
         parts += [f"## {title}", "\n\n".join(own)] if own else []
     return "\n\n".join([*parts, *sides(request)])
+
+
+def _outline(request: ModelRequest) -> str:
+    """Return a chapter for each planned section; the documents are dealt to them in turn."""
+    [documents, *_] = _LISTED.findall(request.prompt)
+    numbers = [line.partition(" ")[0] for line in documents.splitlines()]
+    titles = [line.removeprefix("- ") for line in _PLANNED.findall(request.prompt)[-1].splitlines()]
+    titles = titles[: len(numbers)]
+    return json.dumps(
+        {
+            "titles": titles,
+            "settles": [f"what there is on {title}" for title in titles],
+            "columns": [],
+            "documents": [", ".join(numbers[place :: len(titles)]) for place in range(len(titles))],
+        },
+        ensure_ascii=False,
+    )
+
+
+def _answer(request: ModelRequest) -> str:
+    """Return the first findings of the chapters, with their marks."""
+    told = _FINDING.findall(_DRAFT.findall(request.prompt)[0])[:3]
+    return " ".join(f"{text.rstrip('.。 ')} {mark}." for _, text, mark in told)
 
 
 def _judge(request: ModelRequest) -> str:
@@ -189,8 +217,10 @@ def _judge(request: ModelRequest) -> str:
         words = set(analyze(sentence))
         spans = [text[start:end] for start, end in split_sentences(text)]
         span = max(spans, key=lambda span: len(words.intersection(analyze(span))), default="")
-        is_near = len(words.intersection(analyze(span))) > _NEAR * len(words)
         own = to_simplified(_TOLD.sub("", " ".join(sentence.rpartition(" [")[0].split())))
+        is_near = len(words.intersection(analyze(span))) > _NEAR * len(words)
+        # A figure more or less changes most of what a short Chinese sentence is cut into.
+        is_near = is_near or SequenceMatcher(None, own, to_simplified(span)).ratio() > _NEAR
         is_retold = own in to_simplified(" ".join(text.split()))
         is_false = kind == "finding" and is_near and not is_retold
         columns["sentences"].append(int(number))
@@ -235,7 +265,9 @@ _ANSWERS: dict[str, Reply] = {
     "reflect": _reflect,
     "plan_charts": lambda _: json.dumps({"charts": [1]}),
     "repair_chart": lambda request: json.dumps({"python_code": _DRAFT.findall(request.prompt)[0]}),
+    "outline": _outline,
     "draft": report,
+    "answer": _answer,
     "judge": _judge,
     "find_held": lambda _: json.dumps({"statements": [], "stretches": [], "spans": []}),
     "edit": _edit,

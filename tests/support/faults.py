@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from typing import Any, Literal, TypeVar
 
 from deep_research.errors import CannotWrite
@@ -209,9 +209,9 @@ class FaultyStore(Store):
         """Pass on."""
         return await self._inner.list_addresses(run)
 
-    async def get_evidence(self, run: str, ids: Sequence[str], *, section: str = "") -> list[Evidence]:
+    async def get_evidence(self, run: str, ids: Sequence[str], *, sections: Collection[str] = ()) -> list[Evidence]:
         """Pass on."""
-        return await self._inner.get_evidence(run, ids, section=section)
+        return await self._inner.get_evidence(run, ids, sections=sections)
 
     async def size(self) -> StoreSize:
         """Pass on."""

@@ -12,6 +12,7 @@ from deep_research.reasoning.values import (
     Assessment,
     Brief,
     BrokenChart,
+    ChapterPlan,
     ChartSpec,
     ClarificationQuestion,
     Conclusion,
@@ -37,7 +38,7 @@ from deep_research.report.sources.hit import SearchQuery
 from deep_research.value import Value, digest
 
 Result = TypeVar("Result")
-_LONG_ACTS = frozenset({"plan", "draft", "conclude", "analyze"})
+_LONG_ACTS = frozenset({"plan", "outline", "draft", "answer", "conclude", "analyze"})
 
 
 class ScriptedReasoner(ExtractiveReasoner):
@@ -135,9 +136,17 @@ class CostedReasoner:
         """Pay, then judge."""
         return await self._pay("repair_chart", broken, lambda: self._inner.repair_chart(broken))
 
+    async def outline(self, findings: Findings) -> tuple[ChapterPlan, ...]:
+        """Pay, then judge."""
+        return await self._pay("outline", findings, lambda: self._inner.outline(findings))
+
     async def draft(self, findings: Findings) -> tuple[Paragraph, ...]:
         """Pay, then judge."""
         return await self._pay("draft", findings, lambda: self._inner.draft(findings))
+
+    async def answer(self, draft: Draft) -> tuple[Paragraph, ...]:
+        """Pay, then judge."""
+        return await self._pay("answer", draft, lambda: self._inner.answer(draft))
 
     async def judge(self, support: Support) -> tuple[Judgement, ...]:
         """Pay, then judge."""

@@ -71,7 +71,7 @@ def with_models(adapters: Adapters, *models: ChatModel, options: PromptOptions |
     def reasoner(model: ChatModel) -> Reasoner:
         return ModelReasoner(model, prompts=prompts, options=options or PromptOptions(), fallback=fallback)
 
-    return replace(adapters, models=models, reasoner=reasoner)
+    return replace(adapters, models=models, reasoner=reasoner, window=(options or PromptOptions()).window)
 
 
 def with_long_pages(adapters: Adapters) -> Adapters:

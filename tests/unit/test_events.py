@@ -10,7 +10,7 @@ from deep_research.events import EVENT_DATA, RunEvent
 
 DOCUMENTED = (
     "progress message reasoning error report-plan serp-query search-task chart-planning chart-result final-report "
-    "run-status clarification plan-approval source section-coverage budget verdict stream-gap"
+    "run-status clarification plan-approval source section-coverage research-map budget verdict stream-gap"
 )
 EVENT = RunEvent(
     seq=1,

@@ -19,7 +19,8 @@ def config(own_home: Path) -> Path:
 
 def test_defaults_are_those_of_the_request_types():
     settings = Settings()
-    assert settings.research_depth() == Depth()
+    assert settings.research_depth() is None is ResearchRequest(question="?").depth
+    assert settings.length is None is ResearchRequest(question="?").length
     assert settings.budget() == Budget()
     assert settings.search_config() == SearchEngineConfig()
     assert settings.clarify == ResearchRequest(question="?").clarify
@@ -36,14 +37,12 @@ def test_flag_wins_over_environment_over_file_over_default(monkeypatch, config):
     assert [settings.source_of(field) for field in fields] == ["flag", "environment", "file", "default"]
 
 
-@pytest.mark.parametrize(
-    ("name", "rounds"), [("quick", [4]), ("standard", [8, 5, 5, 2]), ("deep", [12, 4, 4, 4, 4, 4, 4, 4])]
-)
+@pytest.mark.parametrize(("name", "rounds"), [("quick", [4]), ("standard", [8, 5, 5, 2]), ("deep", [40, 30, 30, 20])])
 def test_a_named_depth_sets_rounds_and_queries(monkeypatch, name, rounds):
     monkeypatch.setenv("DEEP_RESEARCH_DEPTH", name)
     settings = load_settings()
     assert settings.research_depth() == Depth.named(name)
-    assert settings.research_depth().rounds() == rounds
+    assert Depth.named(name).rounds() == rounds
     assert settings.search_config().max_total_queries == sum(rounds)
     assert settings.source_of("max_iterations") == ("default" if name == "standard" else "depth")
 
@@ -52,7 +51,13 @@ def test_a_number_that_is_set_wins_over_the_named_depth_wherever_each_comes_from
     config.write_text("max_iterations = 2\n")
     monkeypatch.setenv("DEEP_RESEARCH_MAX_TOTAL_QUERIES", "15")
     settings = load_settings(depth="deep")
-    assert settings.research_depth().rounds() == [12, 3]
+    assert settings.research_depth() == Depth(
+        max_iterations=2,
+        queries_first_iteration=40,
+        queries_followup_iteration=30,
+        max_total_queries=15,
+        urls_per_query=2,
+    )
     assert [settings.source_of(name) for name in ("max_iterations", "max_total_queries", "urls_per_query")] == [
         "file",
         "environment",
@@ -62,6 +67,35 @@ def test_a_number_that_is_set_wins_over_the_named_depth_wherever_each_comes_from
     assert quick.research_depth() == Depth(
         max_iterations=3, queries_first_iteration=4, queries_followup_iteration=4, max_total_queries=15
     )
+
+
+@pytest.mark.parametrize("name", ["max_iterations", "max_total_queries", "urls_per_query", "max_pages"])
+def test_whoever_sets_one_number_has_set_the_depth(monkeypatch, config, name):
+    number = getattr(Depth(), name)
+    assert Settings(**{name: number}).research_depth() == Depth()
+    monkeypatch.setenv(f"DEEP_RESEARCH_{name.upper()}", str(number))
+    assert load_settings().research_depth() == Depth()
+    monkeypatch.delenv(f"DEEP_RESEARCH_{name.upper()}")
+    config.write_text('depth = "standard"\n')
+    assert load_settings().research_depth() == Depth(), "the usual one is a choice too"
+    config.write_text('length = "deep"\n')
+    assert (load_settings().research_depth(), load_settings().length) == (None, "deep")
+
+
+@pytest.mark.parametrize(
+    ("given", "pages"),
+    [
+        ({}, 60),
+        ({"depth": "quick"}, 12),
+        ({"depth": "deep"}, 200),
+        ({"urls_per_query": 6}, 120),
+        ({"max_total_queries": 100, "urls_per_query": 5}, 200),
+        ({"depth": "deep", "max_pages": 30}, 30),
+        ({"max_total_queries": 100, "max_pages": 500}, 500),
+    ],
+)
+def test_a_run_reads_what_its_queries_want_and_no_more_than_it_may(given, pages):
+    assert Settings(**given).max_pages == pages
 
 
 def test_an_unknown_depth_names_the_choices_and_nothing_else(monkeypatch):
@@ -119,6 +153,7 @@ def test_documented_variable_names_are_kept(monkeypatch):
         "DEEP_RESEARCH_QUERIES_FOLLOWUP_ITERATION": "queries_followup_iteration",
         "DEEP_RESEARCH_MAX_TOTAL_QUERIES": "max_total_queries",
         "DEEP_RESEARCH_URLS_PER_QUERY": "urls_per_query",
+        "DEEP_RESEARCH_MAX_PAGES": "max_pages",
         "SANDBOX_COMPUTE_TIMEOUT": "sandbox_compute_timeout",
         "SANDBOX_MAX_CHART_FAILURES": "sandbox_max_chart_failures",
     }
@@ -218,7 +253,7 @@ def test_bounds_are_those_of_the_request_types():
                 for each in (Settings.model_fields[name], field)
             )
             assert ours == theirs, name
-        assert method(Settings()) == kind()
+        assert method(Settings(max_iterations=5)) == kind()
 
 
 def test_broken_file_names_file_and_line(config):

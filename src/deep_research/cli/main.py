@@ -126,7 +126,9 @@ def ask(
     query: Annotated[str | None, Option("--query", "-q", metavar="TEXT", help="The question.")] = None,
     docs: Material = None,
     language: Annotated[str | None, Option(help="Language of the report: en, zh-Hans, de, ja …")] = None,
-    length: Annotated[str | None, Option(help="Length of the report: short, standard or long.")] = None,
+    length: Annotated[
+        str | None, Option(help="Length of the report: short, standard, long or deep (else by the question).")
+    ] = None,
     enable_citation_image: CitationImage = None,
     enable_references: References = None,
     enable_file_format_resource: ResourceFile = None,
@@ -139,7 +141,7 @@ def ask(
     clarify: Annotated[str | None, Option(help="When to ask back: auto, strict or off.")] = None,
     assume: Annotated[bool, Option("--assume", help="Do not ask: start on stated assumptions.")] = False,
     confirm_plan: Annotated[bool, Option("--confirm-plan", help="Wait for approval of the plan.")] = False,
-    depth: Annotated[str | None, Option(help="How far to go: quick, standard or deep.")] = None,
+    depth: Annotated[str | None, Option(help="How far to go: quick, standard or deep (else by the question).")] = None,
     max_iterations: Annotated[int | None, Option(help="Most rounds for a section (1-10).")] = None,
     budget_usd: Annotated[float | None, Option(help="Most money, in US dollars.")] = None,
     budget_tokens: Annotated[int | None, Option(help="Most model tokens.")] = None,

@@ -4,7 +4,6 @@ Every passage stands once, among the sources. Without scripts a marker is a link
 opens a card that shows the passage beside the sentence.
 """
 
-import re
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from markupsafe import Markup
 from deep_research.charts.style import in_dark
 from deep_research.export.contents import Contents
 from deep_research.export.markup import element, joined
+from deep_research.export.printed import is_number_column
 from deep_research.export.quotation import quotation
 from deep_research.report.citation import Source
 from deep_research.report.edition import CitedPassage
@@ -44,12 +44,10 @@ _SIGNS = {"conclusion": "∴", "calculation": "=", "absence": "∅"}
 _WEAK = {"partly": "◐", "not_checked": "?"}
 _SOUND = "✓"
 _PNG = b"\x89PNG\r\n\x1a\n"
-_FIGURE = re.compile(r"[-+−–±~≈<>≤≥]?\s?[$€£¥]?\d[\d.,\s]*\s?[%‰]?$|[-–—]?$")
 _LABEL_BYTES = 90
 # Bytes, as a character of Chinese says as much as three letters, and is as many bytes.
 _LONG_TITLE_BYTES = 100
 _LONG_QUESTION_CHARS = 400
-_SHORT_CELL = 20
 
 
 class _Use(NamedTuple):
@@ -252,8 +250,7 @@ class _ArticleWriter:
 
     def _table(self, table: Table) -> Markup:
         rows = []
-        columns = list(zip(*table.rows, strict=True))[:-1]
-        numeric = [*map(_is_of_figures, columns), False]
+        numeric = [is_number_column(table, at) for at in range(len(table.head))]
         for cells, sentence in zip(table.rows, table.sentences, strict=True):
             id_ = self._noted(sentence)
             names = [f"{name}{self.words('report.colon')}" if sentence.backing else "" for name in table.head]
@@ -357,13 +354,6 @@ def _sections(blocks: Iterable[Block], notice: Label) -> Iterator[tuple[Heading 
 
 def _used(signs: Mapping[str, str], kinds: AbstractSet[str]) -> list[tuple[str, str]]:
     return [(kind, sign) for kind, sign in signs.items() if kind in kinds]
-
-
-def _is_of_figures(column: Sequence[Sequence[Span]]) -> bool:
-    """Say whether a column ends its cells at one line: most are figures, and others as short as "not listed"."""
-    texts = ["".join(span.text for span in cell) for cell in column]
-    figures = sum(1 for text in texts if _FIGURE.match(text))
-    return 2 * figures > len(texts) and all(len(text) <= _SHORT_CELL for text in texts)
 
 
 def _shortened(text: str) -> str:

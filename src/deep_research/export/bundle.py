@@ -27,6 +27,7 @@ from deep_research.documents.readers.archive import (
 )
 from deep_research.errors import InputError, UsageError
 from deep_research.export.contents import Contents
+from deep_research.export.zipped import zipped
 from deep_research.report.sources.document import text_id
 from deep_research.value import Value, canonical_json, json_of
 from deep_research.verify.recheck import Recheck, check_again
@@ -34,8 +35,6 @@ from deep_research.verify.shipped import read_listing
 
 _MANIFEST = "manifest.json"
 _FILES = ("paragraphs.jsonl", "evidence.jsonl", "citations.json", "verify.json", "verification.md")
-# The first moment that a ZIP file can name.
-_NO_DATE = (1980, 1, 1, 0, 0, 0)
 _NAME = re.compile(r"(?:(?:figures|documents|snapshots)/)?[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 # Snapshots are added while all of them together are no larger.
 _MAX_SNAPSHOT_BYTES = 200_000_000
@@ -94,16 +93,7 @@ def to_bundle(contents: Contents) -> bytes:
         name: _Member(sha256=hashlib.sha256(raw).hexdigest(), size=len(raw)) for name, raw in sorted(members.items())
     }
     manifest = Manifest(run=edition.run, code_version=edition.code_version, members=listed)
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        for name, raw in ((_MANIFEST, manifest.to_bytes()), *sorted(members.items())):
-            entry = zipfile.ZipInfo(name, _NO_DATE)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = (stat.S_IFREG | 0o644) << 16
-            # The same on every system.
-            entry.create_system = 3
-            archive.writestr(entry, raw)
-    return stream.getvalue()
+    return zipped(((_MANIFEST, manifest.to_bytes()), *sorted(members.items())))
 
 
 def _members(contents: Contents) -> dict[str, bytes]:

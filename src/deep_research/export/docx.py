@@ -22,6 +22,7 @@ from docx.shared import Cm, Emu, Pt, RGBColor
 from deep_research.export.contents import Contents
 from deep_research.export.markup import rendered
 from deep_research.export.printed import WRITING, is_number_column, printed, shares_of
+from deep_research.export.zipped import zipped
 from deep_research.report.edition import Edition
 from deep_research.report.escaping import one_line
 from deep_research.report.layout import Heading, Picture, Table
@@ -36,8 +37,6 @@ _GREY = "595959"
 _PICTURE = qn("w:picture")
 _TEXT_WIDTH = Cm(16.2)
 _PICTURE_WIDTH = Cm(15.8)
-# The earliest moment that a zip file can name.
-_ZIP_START = (1980, 1, 1, 0, 0, 0)
 _BAD_PICTURE = (InvalidImageStreamError, UnexpectedEndOfFileError, UnrecognizedImageError)
 # An element of the document; python-docx gives them no common type.
 Element = Any
@@ -67,7 +66,8 @@ def to_docx(contents: Contents) -> bytes:
         end.addprevious(package.pictures.pop(0) if element.tag == _PICTURE else element)
     file = io.BytesIO()
     document.save(file)
-    return _with_fixed_times(file.getvalue())
+    with zipfile.ZipFile(file) as package_file:
+        return zipped((name, package_file.read(name)) for name in package_file.namelist())
 
 
 class _TableFormat(NamedTuple):
@@ -185,12 +185,3 @@ def _set_up(document: Document, edition: Edition, running_title: str) -> None:
     properties.keywords = "; ".join(one_line(chapter.title) for chapter in edition.report.chapters)[:255]
     properties.created = properties.modified = made
     properties.revision = 1
-
-
-def _with_fixed_times(package: bytes) -> bytes:
-    """Return a zip file with the same members, which tell no time."""
-    file = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(package)) as old, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new:
-        for name in old.namelist():
-            new.writestr(zipfile.ZipInfo(name, _ZIP_START), old.read(name), zipfile.ZIP_DEFLATED)
-    return file.getvalue()

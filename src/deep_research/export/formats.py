@@ -1,7 +1,5 @@
 """The formats that a report can be exported to, by name and by file ending."""
 
-import io
-import zipfile
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -10,6 +8,7 @@ from typing import NamedTuple
 
 from deep_research.errors import UsageError
 from deep_research.export.contents import Contents
+from deep_research.export.zipped import zipped
 from deep_research.report.markdown import seen_from
 
 
@@ -73,9 +72,6 @@ def exported(contents: Contents, name: str, *, target: Path | None = None) -> by
 
 def markdown_with_figures(contents: Contents, name: str) -> bytes:
     """Return a ZIP file with the report under a name and the files of its figures, to which its links lead."""
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(name, contents.markdown)
-        for path in sorted(Path(contents.folder).glob("figures/*")):
-            archive.write(path, f"figures/{path.name}")
-    return stream.getvalue()
+    figures = sorted(Path(contents.folder).glob("figures/*"))
+    files = ((f"figures/{path.name}", path.read_bytes()) for path in figures)
+    return zipped([(name, contents.markdown.encode()), *files])

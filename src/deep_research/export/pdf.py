@@ -19,7 +19,7 @@ import typst
 from deep_research.charts.style import FONTS, packaged_font
 from deep_research.errors import InputError, UsageError
 from deep_research.export.contents import Contents
-from deep_research.export.printed import WRITING, PrintedBlock, is_number_column, printed, text_of, widths_of
+from deep_research.export.printed import WRITING, PrintedBlock, is_number_column, printed, shares_of, text_of
 from deep_research.report.escaping import one_line
 from deep_research.report.layout import Heading, Picture, Span, Table
 from deep_research.request import Language
@@ -161,7 +161,7 @@ def _block(block: PrintedBlock, pictures: Mapping[int, str]) -> JsonObject:
     shown["kind"] = type(block).__name__.lower()
     if isinstance(block, Table):
         shown["right"] = [is_number_column(block, at) for at in range(len(block.head))]
-        shown["widths"] = list(widths_of(block))
+        shown["widths"] = [*shares_of(block)]
         shown["is_small"] = sum(len(text_of(cell)) for row in block.rows for cell in row) <= _SMALL_TABLE_CHARS
     if isinstance(block, Picture):
         shown["file"] = pictures.get(block.caption.number)

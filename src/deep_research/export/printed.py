@@ -16,9 +16,8 @@ _MAX_COLUMNS = 8
 _MAX_QUOTE_CHARS = 600
 # What a line of a table holds, and what parts two columns of it.
 _LINE_CHARS, _GUTTER_CHARS = 90, 3
-# A column that needs no share of the line, and the largest share.
-_SHORT_CHARS, _SHORT_NUMBER_CHARS, _MAX_SHARE = 14, 24, 60
-_MIN_CHARS = 9
+# The least and the most that a column would like to have of a line.
+_MIN_CHARS, _MAX_SHARE = 9, 60
 # A report of more letters has a table of contents.
 _LONG_REPORT_CHARS = 12_000
 _MAX_RUNNING_TITLE = 90
@@ -31,7 +30,8 @@ WRITING = {
 }
 # Chinese is broken between any two signs.
 _WORD = re.compile(r"[^\s\u2e80-\uffff]+")
-_NUMBER = re.compile(r"[-+−–~≈<>]?[$€£¥]?\s?\d[\d.,\s]*\s?(?:%|‰)?|–")
+_NUMBER = re.compile(r"[-+−–±~≈<>≤≥]?\s?[$€£¥]?\s?\d[\d.,\s]*\s?[%‰]?|[-–—]?")
+_SHORT_CELL = 20
 
 
 class Quotation(NamedTuple):
@@ -90,23 +90,13 @@ def printed(contents: Contents) -> Printed:
 
 
 def is_number_column(table: Table, at: int) -> bool:
-    """Return whether a column holds numbers alone, which stand to the right; the first names what a row is about."""
+    """Return whether a column stands to the right: most are numbers, and others as short as "not listed".
+
+    The first names what a row is about.
+    """
     texts = [text_of(row[at]) for row in table.rows]
-    return at > 0 and any(texts) and all(_NUMBER.fullmatch(text) for text in texts if text)
-
-
-def widths_of(table: Table) -> list[int]:
-    """Return how wide the columns are among each other: 0 for one that gets what it needs, which a short one does."""
-    needed = _needed(table)
-    if sum(needed) <= _LINE_CHARS:
-        return [0] * len(needed)
-    shares = []
-    for at, most in enumerate(needed):
-        mean = sum(_width(text_of(row[at])) for row in table.rows) // max(len(table.rows), 1)
-        mean = max(mean, min(_width(table.head[at]), _SHORT_NUMBER_CHARS))
-        is_short = most <= (_SHORT_NUMBER_CHARS if is_number_column(table, at) else _SHORT_CHARS)
-        shares.append(0 if is_short else min(max(mean, _SHORT_CHARS), _MAX_SHARE))
-    return shares
+    numbers = sum(1 for text in texts if _NUMBER.fullmatch(text))
+    return at > 0 and 2 * numbers > len(texts) and all(len(text) <= _SHORT_CELL for text in texts)
 
 
 def shares_of(table: Table) -> list[float]:

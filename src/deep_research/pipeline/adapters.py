@@ -9,9 +9,11 @@ from uuid import uuid4
 
 from deep_research.charts.sandbox.port import Execution, Sandbox
 from deep_research.documents.corpus.port import Corpus
+from deep_research.documents.corpus.search import CorpusSearch
 from deep_research.llm.port import ChatModel
 from deep_research.pipeline.clock import Clock, SystemClock
 from deep_research.pipeline.watching import Observer
+from deep_research.reasoning.model.prompting import PromptOptions
 from deep_research.reasoning.port import Reasoner
 from deep_research.report.figure import ChartType, DataRow
 from deep_research.storage.store.store import OpenStore
@@ -38,11 +40,11 @@ class Draw(Protocol):
 class Adapters:
     """Every adapter of a run.
 
-    `models` is the chain of models, each tried where the one before failed; `reasoner` is called with the journalled
-    chain each time an act begins. `specs` holds what is known of the engines by name; one that it does not name is
-    taken for a general one. `cache` keeps plans between runs. `sandbox` runs the programs of a model; `draw` is our
-    own, and where it is missing, `no_drawing` says why; without all three there are no charts. `is_replay` says that
-    everything is answered from the journal, or not at all.
+    `models` is the chain of models, each tried where the one before failed, and `window` how many tokens they hold;
+    `reasoner` is called with the journalled chain each time an act begins. `specs` holds what is known of the engines
+    by name; one that it does not name is taken for a general one. `cache` keeps plans between runs. `sandbox` runs the
+    programs of a model; `draw` is our own, and where it is missing, `no_drawing` says why; without all three there are
+    no charts. `is_replay` says that everything is answered from the journal, or not at all.
     """
 
     open_store: OpenStore
@@ -50,6 +52,7 @@ class Adapters:
     fallback: Reasoner
     reasoner: Callable[[ChatModel], Reasoner] | None = None
     models: tuple[ChatModel, ...] = ()
+    window: int = PromptOptions.window
     engines: tuple[SearchEngine, ...] = ()
     specs: Mapping[str, EngineSpec] = field(default_factory=dict)
     fetcher: Fetcher | None = None
@@ -71,6 +74,11 @@ class Adapters:
     tracing: bool = False
     observers: tuple[Observer, ...] = ()
     is_replay: bool = False
+
+    @property
+    def has_web(self) -> bool:
+        """Return whether anything but the user's own documents is searched."""
+        return any(engine.name != CorpusSearch.name for engine in self.engines)
 
     async def has_small_folder(self) -> bool:
         """Return whether the user's own documents are so few that each one that is found can be read."""

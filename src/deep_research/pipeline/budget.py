@@ -78,8 +78,3 @@ class BudgetLedger:
         self._reserved.remove(estimate)
         self._spent = self._spent + spend
         self._changed.set()
-
-
-def allocate(counts: list[int], sections: int) -> list[list[int]]:
-    """Allocate each round's queries to the sections in plan order; return each section's grants, round by round."""
-    return [[count // sections + (number < count % sections) for count in counts] for number in range(sections)]

@@ -370,6 +370,9 @@ class StageContext:
     async def lost(self, kind: GapKind, subject: str, why: CallFailed | str, *, count: int = 0) -> None:
         """Put on record that something is missing, for the events and for the report's limits."""
         budget = cast("BudgetKind", why.args[0]) if isinstance(why, BudgetExceeded) else None
+        if budget and self.request.budget.limit(budget) != self.run.journal.ledger.cap(budget, "ending"):
+            # The depth ends there: nothing that the user asked for is missing.
+            return
         reason = f"the {budget} budget is spent" if budget else str(why)
         gap = Gap(kind=kind, scope=self.scope, subject=subject, reason=reason, budget=budget, count=count)
         self.gaps.append(gap)

@@ -1,6 +1,6 @@
 """What somebody who does not hold a run may do to it: answer its question, or ask it to stop. Loads no graph."""
 
-from collections.abc import Sequence
+from typing import Literal
 
 from deep_research.errors import AnswerNeeded, RunHeld, RunParked, UsageError, WrongState
 from deep_research.pipeline.clock import Clock
@@ -31,20 +31,24 @@ async def answer_run(store: Store, row: RunRow, answer: Json) -> None:
         raise UsageError(f"Run {row.id} was answered before; go on with: deep-research runs resume {row.id}")
 
 
-async def change_focus(store: Store, row: RunRow, focus: Sequence[str]) -> None:
-    """Give a run that works other focuses; what has not begun follows them, and once it is being written none does."""
+# What can be changed while a run works: the sides it looks at, and the map of what it looks for.
+Course = Literal["focus", "map"]
+
+
+async def change_course(store: Store, row: RunRow, kind: Course, change: Json) -> None:
+    """Give a run that works a change; what has not begun follows it, and once it is being written nothing does."""
     while row.status in ("created", "running", "interrupted"):
-        number = focus_changes(answers := await store.get_answers(row.id)) + 1
-        if await store.put_answer(row.id, f"focus/{number}", list(focus)):
+        number = changes_of(kind, answers := await store.get_answers(row.id)) + 1
+        if await store.put_answer(row.id, f"{kind}/{number}", change):
             return
-        if f"focus/{number}" in answers:
+        if f"{kind}/{number}" in answers:
             break
-    raise WrongState().with_message("fault.focus_late", run=row.id[:8])
+    raise WrongState().with_message("fault.course_late", run=row.id[:8])
 
 
-def focus_changes(answers: Answers) -> int:
-    """Return how often the focus of a run was changed while it worked; an empty one says that it is too late."""
-    return sum(scope.startswith("focus/") and bool(answer) for scope, answer in answers.items())
+def changes_of(kind: Course, answers: Answers) -> int:
+    """Return how often a run was changed while it worked; an empty change says that it is too late."""
+    return sum(scope.startswith(f"{kind}/") and bool(answer) for scope, answer in answers.items())
 
 
 def options_of(pending: JsonObject) -> list[str]:

@@ -129,8 +129,7 @@ async def nearest(earlier: Earlier, task: TaskState, context: StageContext) -> l
         reading = ReadingRequest(
             brief=task.brief,
             section=task.section,
-            query=task.query,
-            document=await context.records.document(earlier.documents[hit.address]),
+            documents=(await context.records.document(earlier.documents[hit.address]),),
         )
         found = await context.adapters.fallback.extract(reading)
         scores[hit.address] = max((finding.score for finding in found), default=float("-inf"))

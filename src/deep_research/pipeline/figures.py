@@ -57,7 +57,7 @@ async def with_figures(
     records: RunRecords,
     *,
     before: ReportLayout | None = None,
-    is_written: bool = False,
+    is_written: bool,
 ) -> tuple[ReportLayout, list[str]]:
     """Return the report with its figures in their places, and the titles of those that nothing in it speaks of.
 
@@ -269,7 +269,9 @@ async def pictures_of(citations: Citations, context: StageContext) -> tuple[Imag
                 pictures = ()
         for picture in pictures:
             address = whole_address(picture.address, source.address)
-            if not count_prompt_injections(picture.caption):
+            # The name of a file says nothing of it.
+            is_file = " " not in picture.caption and "." in picture.caption[-5:]
+            if not is_file and not count_prompt_injections(picture.caption):
                 images.append(Image(address=address, caption=picture.caption, source=source.address, number=number))
     return tuple(images)
 

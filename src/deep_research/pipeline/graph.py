@@ -1,7 +1,7 @@
 """The graph: which node follows which. The nodes are in `nodes.py`, the work is in the stages."""
 
 from functools import lru_cache, partial
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any
 
 from langgraph.graph import END, START, StateGraph
@@ -16,12 +16,11 @@ from deep_research.pipeline.state import (
     SectionOutput,
     SectionState,
     Stage,
-    TaskOutput,
     TaskState,
     TextOutput,
-    merge_unique,
+    Update,
 )
-from deep_research.request import Depth
+from deep_research.reasoning.values import SectionPlan
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
@@ -30,6 +29,8 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 _TOP_STEPS = 120
 # Supersteps a round of a section takes: queries, task, compress, reflect.
 _ROUND_STEPS = 4
+# The most that a run can need, with ten rounds: how deep it goes is known only after intake.
+RECURSION_LIMIT = _TOP_STEPS + 2 * _ROUND_STEPS * 10
 
 
 @lru_cache(maxsize=4)
@@ -44,7 +45,7 @@ def build_graph(machine: StateMachine) -> Graph:
         ask=nodes.ask,
         plan=partial(nodes.whole, Stage.PLAN),
         confirm=nodes.confirm,
-        section=_section_graph(nodes),
+        research=_research_graph(nodes),
         refocus=nodes.refocus,
         supervise=nodes.supervise,
         analyze=partial(nodes.whole, Stage.ANALYZE),
@@ -66,10 +67,10 @@ def build_graph(machine: StateMachine) -> Graph:
     graph.add_edge("verify_topic", "intake")
     graph.add_edge("ask", "intake")
     graph.add_edge("plan", "confirm")
-    graph.add_conditional_edges("confirm", _after_plan, ["intake", "section"])
-    graph.add_edge("section", "supervise")
-    graph.add_conditional_edges("supervise", _after_supervise, ["section", "refocus", "analyze"])
-    graph.add_conditional_edges("refocus", _after_plan, ["section"])
+    graph.add_conditional_edges("confirm", _after_plan, ["intake", "research"])
+    graph.add_edge("research", "supervise")
+    graph.add_conditional_edges("supervise", _after_supervise, ["refocus", "analyze"])
+    graph.add_conditional_edges("refocus", _after_plan, ["research"])
     graph.add_edge("analyze", "text")
     graph.add_edge("analyze", "chart")
     graph.add_edge(["text", "chart"], "write")
@@ -79,25 +80,25 @@ def build_graph(machine: StateMachine) -> Graph:
     return graph.compile()
 
 
-def recursion_limit(depth: Depth) -> int:
-    """Return how many supersteps a run of this depth can need."""
-    return _TOP_STEPS + 2 * _ROUND_STEPS * depth.max_iterations
-
-
-def _section_graph(nodes: Nodes) -> Graph:
+def _research_graph(nodes: Nodes) -> Graph:
+    """Return the graph of rounds: queries, what is chosen to be read of all that they found, and judgement."""
     graph = StateGraph(SectionState, context_schema=RunContext, output_schema=SectionOutput)
     _add_nodes(
         graph,
         reread=nodes.reread,
         queries=nodes.queries,
-        task=_chain_graph(TaskState, TaskOutput, harvest=nodes.harvest, read=nodes.read),
+        search=nodes.search,
+        choose=nodes.choose,
+        batch=nodes.read_batch,
         compress=nodes.compress,
         reflect=nodes.reflect,
     )
     graph.add_conditional_edges(START, _first, ["reread", "queries"])
     graph.add_edge("reread", "compress")
-    graph.add_conditional_edges("queries", _tasks, ["task", END])
-    graph.add_edge("task", "compress")
+    graph.add_conditional_edges("queries", _searches, ["search", "choose", END])
+    graph.add_edge("search", "choose")
+    graph.add_conditional_edges("choose", _batches, ["batch", "compress"])
+    graph.add_edge("batch", "compress")
     graph.add_edge("compress", "reflect")
     graph.add_conditional_edges("reflect", _again, ["queries", END])
     return graph.compile()
@@ -125,58 +126,58 @@ def _after_plan(state: DeepResearchState) -> str | list[Send]:
     """Begin again where the user corrected the question when the plan was shown."""
     if state.is_corrected:
         return "intake"
-    sections = state.plan.sections
-    sends = []
-    for number, (own, grant) in enumerate(zip(sections, state.grants, strict=True), start=state.sections_before + 1):
-        section = SectionState(
-            number=number,
-            focus_followed=state.focus_followed,
-            elsewhere=tuple(query.query for other in sections if other != own for query in other.search_queries),
-            section=own,
-            outline=state.plan.titles,
-            domains=state.plan.domains,
-            scouted=state.scouted,
-            earlier=state.earlier,
-            is_reread=bool(state.earlier),
-            brief=state.brief,
-            # The round over the documents of an earlier run searches for nothing.
-            grants=(0, *grant) if state.earlier else grant,
-            granted=sum(grant),
-            after=state.after,
-        )
-        sends.append(Send("section", section))
-    return sends
+    title, question = state.plan.research_title, state.brief.question
+    asked = ([one.replace(section=each.title) for one in each.search_queries] for each in state.plan.sections)
+    # The sections take turns: the first round has no room for every query of each.
+    queries = (query for turn in zip_longest(*asked) for query in turn if query)
+    research = SectionState(
+        number=state.sections_before + 1,
+        entries=state.plan.entries,
+        focus_followed=state.focus_followed,
+        map_followed=state.map_followed,
+        section=SectionPlan(title=title, description=question, search_queries=tuple(queries)),
+        outline=state.plan.titles,
+        domains=state.plan.domains,
+        scouted=state.scouted,
+        earlier=state.earlier,
+        brief=state.brief,
+        # The round over the documents of an earlier run searches for nothing.
+        grants=(*((0,) if state.earlier else ()), *state.grants),
+        after=state.after,
+    )
+    return [Send("research", research)]
 
 
-def _after_supervise(state: DeepResearchState) -> list[Send | str]:
-    """Plan anew for other focuses, go on with sections that got unused queries of others, or write all there is."""
-    if state.focus_wanted:
-        return ["refocus"]
-    if not any(state.grants):
-        return ["analyze"]
-    sends: list[Send | str] = []
-    for known in state.outcomes:
-        if grant := state.grants[known.number - 1]:
-            again = known.replace(
-                grants=grant,
-                granted=len(known.asked) + sum(grant),
-                evidence=merge_unique(known.evidence, state.shared.get(known.section.title, ())),
-                visited_sources=state.visited_sources,
-            )
-            sends.append(Send("section", again))
-    return sends
+def _after_supervise(state: DeepResearchState) -> str:
+    """Plan anew for other focuses, or write all there is."""
+    return "refocus" if state.focus_wanted else "analyze"
 
 
 def _first(state: SectionState) -> str:
-    """Ask the documents of an earlier run before anything is searched for, once for each section."""
-    return "reread" if state.is_reread else "queries"
+    """Ask the documents of an earlier run before anything is searched for."""
+    return "reread" if state.earlier else "queries"
 
 
-def _tasks(state: SectionState) -> list[Send] | str:
-    # What other tasks did and lost is not this one's.
-    shared = {**dict(state), "tasks": (), "gaps": (), "gathered_info": ()}
-    tasks = enumerate(state.queries, start=1)
-    return [Send("task", TaskState(**shared, task=number, query=query)) for number, query in tasks] or END
+def _searches(state: SectionState) -> list[Send] | str:
+    """Search for the round's queries; where there are none left, links may still lead on."""
+    sends = [
+        Send("search", TaskState(**_alone(state), task=number, query=query))
+        for number, query in enumerate(state.queries, start=1)
+    ]
+    return sends or (END if state.stop else "choose")
+
+
+def _batches(state: SectionState) -> list[Send] | str:
+    sends = [
+        Send("batch", TaskState(**_alone(state), task=number, hits=hits, wanted=wanted))
+        for number, (hits, wanted) in enumerate(zip(state.batches, state.pages_wanted, strict=True), start=1)
+    ]
+    return sends or "compress"
+
+
+def _alone(state: SectionState) -> Update:
+    """Return what a task is told of its section: what other tasks did and lost is not this one's."""
+    return {**dict(state), "tasks": (), "gaps": (), "gathered_info": ()}
 
 
 def _again(state: SectionState) -> str:

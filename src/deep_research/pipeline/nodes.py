@@ -4,27 +4,45 @@ Everything in a node runs again after a crash or a pause, so it only calls, emit
 what was done before.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from deep_research.documents.corpus.search import CorpusSearch
-from deep_research.errors import BudgetExceeded, CallFailed, InputError, ModelRefused, StopRun
-from deep_research.events import SearchTaskDone
-from deep_research.pipeline.approval import Correction, Proposal, answered_plan, correction_in, propose
+from deep_research.errors import BudgetExceeded, CallFailed, InputError, StopRun
+from deep_research.events import ReportPlan
+from deep_research.pipeline.approval import (
+    Correction,
+    Proposal,
+    answered_plan,
+    correction_in,
+    depth_in,
+    propose,
+    with_depth,
+)
 from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.context import RunContext, StageContext
-from deep_research.pipeline.control import focus_changes
+from deep_research.pipeline.control import Course, changes_of
 from deep_research.pipeline.earlier import Earlier, nearest
 from deep_research.pipeline.fan_out import both, describe_error, fan_out, isolated, out_of_files, together
+from deep_research.pipeline.frontier import UnreadPage, add_hits, in_batches, pool_of, to_read
 from deep_research.pipeline.journal import Dependencies
 from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.outcome import find_copies, section_work, share_out, stop_of
+from deep_research.pipeline.outcome import find_copies, section_work, stop_of
+from deep_research.pipeline.research_map import asked_for, changed, changes_after
 from deep_research.pipeline.scope import Scope
-from deep_research.pipeline.stages.harvest import EARLIER
+from deep_research.pipeline.search_round import pages_of_round, report_tasks, tell_map, tell_queries, with_links
 from deep_research.pipeline.stages.intake import exchange_from, names_it
-from deep_research.pipeline.stages.plan import by_own_focus, grants, next_queries
+from deep_research.pipeline.stages.plan import (
+    as_allocated,
+    as_settled,
+    by_own_focus,
+    later_rounds,
+    next_queries,
+    offered_queries,
+    queries_by_round,
+)
 from deep_research.pipeline.state import (
     DeepResearchState,
     PageState,
@@ -40,14 +58,14 @@ from deep_research.pipeline.watching import Work, watched
 from deep_research.reasoning.values import Brief, Exchange, Plan, Strings
 from deep_research.report.sources.address import canonical_address
 from deep_research.report.sources.hit import Hit, SearchQuery
-from deep_research.request import Depth, ResearchRequest
+from deep_research.request import Depth, DepthName
 from deep_research.text.messages.words import Words, words_in
-from deep_research.value import JsonObject
+from deep_research.value import canonical_json, json_of
 
 State = DeepResearchState | SectionState
 Context = Runtime[RunContext]
-# What a page has for its section, and for others; None for a page that could not be had.
-Page = tuple[Strings, Strings] | None
+# A reader gets so many pages at once.
+_BATCH = 8
 # For each page that is wanted, so many may be tried.
 _TRIES = 3
 # From this confidence on, assumptions are stated and not put to the user first.
@@ -164,18 +182,22 @@ class Nodes:
         )
         plan = proposal.plan
         if proposal.needs_approval:
-            wanted, number = await self._approved(proposal, number, words_in(state.language), context)
+            wanted, depth, number = await self._approved(proposal, number, words_in(state.language), context)
             if isinstance(wanted, Correction):
                 asked = Exchange(question=" ".join(brief.assumptions) or plan.research_title, answer=wanted.text)
                 return _corrected(state, wanted, asked) | {"confirmations": number, "is_corrected": True}
             plan, brief = wanted, brief.replace(has_settled_plan=True)
-        update = await _followed(plan, brief, context.request, context)
-        return _handed_on(update | {"dealt": 1, "is_corrected": False}, context)
+            if depth:
+                brief = with_depth(brief, depth, context)
+                plan = as_allocated(plan, as_settled(context.request, brief))
+        update = await _followed(plan, brief, brief.depth, context)
+        return _handed_on(update | {"is_corrected": False}, context)
 
     async def _approved(
         self, proposal: Proposal, number: int, words: Words, context: StageContext
-    ) -> tuple[Plan | Correction, int]:
-        """Pause until the plan is approved or corrected, and return by which answer; `number` were given before.
+    ) -> tuple[Plan | Correction, DepthName | None, int]:
+        """Pause until the plan is approved, with which depth, or corrected, and by which answer; `number` were given
+        before.
 
         An answer that cannot be used is explained, and asked for again.
         """
@@ -188,7 +210,7 @@ class Nodes:
                 await at.emit("plan-approval", {"status": "waiting", "estimate_usd": estimate})
                 interrupt(proposal.pending(at.scope, number, problem))
             if correction := correction_in(answer):
-                return correction, number
+                return correction, None, number
             try:
                 wanted = answered_plan(proposal.plan, answer, words)
             except InputError as exc:
@@ -198,7 +220,7 @@ class Nodes:
                 "plan-approval",
                 {"status": "approved" if wanted == proposal.plan else "edited", "estimate_usd": estimate},
             )
-            return wanted, number
+            return wanted, depth_in(answer)[0], number
 
     async def refocus(self, state: DeepResearchState, runtime: Context) -> Update:
         """Plan anew for the focuses that a user named while the run worked, with the queries that are left."""
@@ -208,36 +230,35 @@ class Nodes:
         brief = Brief.from_json(dict(state.brief) | {"focus": answers[f"focus/{number}"], "has_own_focus": True})
         drawn = await self._with_events(Stage.PLAN, state.replace(brief=brief), context)
         plan = by_own_focus(drawn["plan"], brief)
-        request, used = context.request, sum(len(outcome.asked) for outcome in state.outcomes)
-        left = max(request.depth.max_total_queries - used, len(plan.sections))
-        depth = request.depth.replace(max_total_queries=left)
-        update = drawn | await _followed(plan, brief, request.replace(depth=depth), context)
+        used, depth = sum(len(outcome.asked) for outcome in state.outcomes), brief.depth
+        left = depth.replace(max_total_queries=max(depth.max_total_queries - used, len(plan.sections)))
+        update = drawn | await _followed(plan, brief, left, context, used=used)
         before = state.sections_before + len(state.plan.sections)
-        return _handed_on(update | {"focus_followed": number, "sections_before": before}, context)
+        update |= {"focus_followed": number, "sections_before": before}
+        for outcome in state.followed_outcomes:
+            # What readers struck and added is not planned anew.
+            own = {entry.name: entry for entry in outcome.entries if entry.from_reader}
+            others = (entry for entry in plan.entries if entry.name not in own)
+            update |= {"plan": plan.replace(entries=(*own.values(), *others)), "map_followed": outcome.map_followed}
+        return _handed_on(update, context)
 
     async def supervise(self, state: DeepResearchState, runtime: Context) -> Update:
-        """Join the sections: take unused grants back and allocate them once more, to the thin ones."""
+        """Look at all that was found before it is weighed, or follow other focuses."""
         outcomes = state.followed_outcomes
         after = tuple(sorted({key for outcome in outcomes for key in outcome.after}))
-        context = runtime.context.stage(f"supervise/{state.dealt}", after=after)
-        copies = await find_copies(context.records)
-        shared = await share_out(state, context.records, has_writer=bool(context.adapters.models))
-        extra: list[list[int]] = [[] for _ in state.plan.sections]
-        if state.dealt == 1:
-            _allocate_unused(outcomes, context.request.depth, extra)
-        allocated: JsonObject = {
-            title: sum(share) for title, share in zip(state.plan.titles, extra, strict=True) if share
-        }
-        await context.emit("progress", {"step": "supervise", "status": "done", "data": {"dealt": allocated}})
-        return {
-            "copies": copies,
-            "shared": shared,
+        context = runtime.context.stage(f"supervise/{state.focus_followed + 1}", after=after)
+        await context.emit("progress", {"step": "supervise", "status": "done"})
+        update: Update = {
+            "copies": await find_copies(context.records),
             "after": after or state.after,
             "is_sufficient": bool(outcomes) and all(outcome.is_sufficient for outcome in outcomes),
-            "dealt": state.dealt + 1,
-            "grants": extra,
-            "focus_wanted": await _focus_wanted(state, context, is_last=not any(extra)),
+            "focus_wanted": await _focus_wanted(state, context, is_last=True),
         }
+        for outcome in () if update["focus_wanted"] else outcomes:
+            while heard := await _heard(outcome, context, is_last=True):
+                outcome = outcome.replace(**heard)
+                update["outcomes"] = (outcome,)
+        return update
 
     # A section: rounds of queries, search tasks and judgement
 
@@ -245,9 +266,9 @@ class Nodes:
         """Read the documents of an earlier run for a section, as many as a round of searches would read."""
         context = _round_context(state, runtime, "reread")
         earlier = await context.records.load(Earlier, state.earlier)
-        own = TaskState(**dict(state), query=SearchQuery(query=state.brief.question))
+        own = TaskState(**dict(state))
         hits = earlier.hits()
-        wanted = max(1, context.request.depth.urls_per_query * sum(state.grants[:2]))
+        wanted = max(1, state.brief.depth.urls_per_query * sum(state.grants[:2]))
         if not context.adapters.models or len(hits) <= wanted:
             # Without a model, reading costs nothing.
             wanted = len(hits)
@@ -255,55 +276,90 @@ class Nodes:
             hits = await nearest(earlier, own, context)
         # They lie in the store: nothing is fetched.
         update = await self._read_pages(hits, own, context, wanted=wanted, steps=[Stage.EXTRACT])
-        return _handed_on(update | {"is_reread": False}, context)
+        return _handed_on(update, context)
 
     async def queries(self, state: SectionState, runtime: Context) -> Update:
         """Choose the queries of the coming round within its grant."""
         number = state.round + 1
         context = _round_context(state.replace(round=number), runtime)
         grant = (state.grants or (0,))[0]
+        if number == 1:
+            await tell_map(state, context)
+        heard = await _heard(state, context)
+        state = state.replace(**heard)
         work = (await section_work(state, context.records)).replace(round=number)
         section = work.section
         chosen: list[SearchQuery] = []
-        if not (is_refocused := bool(await _focus_wanted(state, context))):
-            choosing = next_queries(state, work, grant=grant, planner=self._machine.planner, context=context)
-            chosen = await isolated(choosing, [], "section", section.title, context)
-        left_out = [query for query in section.search_queries if number == 1 and query not in chosen]
-        await _note_query_budget(section.title, left_out, context, is_cut_off=not grant)
-        update: Update = {"queries": tuple(chosen)}
-        if chosen:
-            listed = [query.to_json() for query in chosen]
-            await context.emit("serp-query", {"section": section.title, "round": number, "queries": listed})
+        is_refocused = bool(await _focus_wanted(state, context))
+        if not (is_refocused or state.is_ended):
+            chosen = offered_queries(state)
+            choosing = next_queries(state, work, chosen, grant=grant, planner=self._machine.planner, context=context)
+            chosen = await isolated(choosing, chosen, "section", section.title, context)
+        texts = {query.query for query in chosen}
+        left_out = [query for query in section.search_queries if number == 1 and query.query not in texts]
+        await _note_query_budget(state, left_out, context, is_cut_off=not grant)
+        update: Update = heard | {"queries": tuple(chosen)}
+        if chosen or (grant and state.picked and not (is_refocused or state.is_ended)):
+            await tell_queries(state.replace(round=number), chosen, context)
             asked = (*state.asked, *(query.query for query in chosen))
-            return _handed_on(update | {"round": number, "asked": asked}, context)
-        update["stop"] = "refocused" if is_refocused else "exhausted" if grant else "budget"
+            entries = tuple(asked_for(entry, chosen) for entry in state.entries)
+            left = later_rounds(sum(state.grants) - len(chosen), state.brief.depth, after=number)
+            update |= {"round": number, "asked": asked, "entries": entries, "grants": (grant, *left)}
+            return _handed_on(update, context)
+        stops = {"refocused": is_refocused, "enough": state.is_ended, "exhausted": grant}
+        update["stop"] = next((stop for stop, is_so in stops.items() if is_so), "budget")
         return _with_outcome(state, update, context)
 
-    async def harvest(self, state: TaskState, runtime: Context) -> Update:
-        """Search for one task's query; a failure here is a gap, never an exception."""
+    async def search(self, state: TaskState, runtime: Context) -> Update:
+        """Search for one query; what is found waits to be chosen among."""
         context = _round_context(state, runtime, "task", state.task)
         work = self._with_events(Stage.HARVEST, state, context)
-        return _handed_on(await isolated(work, {}, "search", state.query.query, context), context)
+        found = await isolated(work, {}, "search", state.query.query, context)
+        heads, hits = context.dependencies.heads, found.get("hits", "")
+        record = TaskRecord(scope=context.scope, after=heads, query=state.query.query, hits=hits)
+        return {"tasks": (record,), "gaps": context.gaps}
 
-    async def read(self, state: TaskState, runtime: Context) -> Update:
-        """Fetch and extract page by page: each page goes on as soon as it is there."""
-        context = _round_context(state, runtime, "task", state.task, "read")
-        hits = await context.records.load_all(Hit, state.hits)
-        seen = set(state.visited_sources)
-        fresh = [hit for hit in hits if canonical_address(hit.address) not in seen]
-        wanted, steps = await _pages_wanted(hits, context), [Stage.FETCH, Stage.EXTRACT]
-        update = await self._read_pages(fresh, state, context, wanted=wanted, steps=steps)
-        pieces = await context.records.evidence(update["tasks"][0].evidence[:3])
-        failures = [gap.reason for gap in state.gaps if gap.kind == "search"]
-        ended: SearchTaskDone = {
-            "query": state.query.query,
-            "section": state.section.title,
-            "status": "failed" if failures else "done",
-            "hits": len(hits),
-            "learning": " ".join(piece.finding for piece in pieces),
+    async def choose(self, state: SectionState, runtime: Context) -> Update:
+        """Choose what to read among all that was found and not read yet; the choice is on record."""
+        context = _round_context(state, runtime, "choose")
+        records, tasks = context.records, state.tasks_of_round
+        context.dependencies.join([Dependencies(task.after) for task in tasks])
+        found = [await records.load_all(Hit, task.hits) for task in tasks]
+        pool = pool_of(await records.load_all(UnreadPage, state.pool))
+        for hits in found:
+            add_hits(pool, hits)
+        heard = await _heard(state, context)
+        if heard.get("is_ended"):
+            # Nobody looks at what was found for them.
+            texts = {query.query for query in state.queries}
+            unread = (entry.replace(queries=()) if texts & {*entry.queries} else entry for entry in heard["entries"])
+            heard["entries"], count = tuple(unread), 0
+        else:
+            count = await pages_of_round(found, pool, state, context)
+
+        async def rank() -> str:
+            ranked = to_read(pool, found, seen=state.visited_sources, picked=state.picked, count=count)
+            return canonical_json(ranked[: count * _TRIES])
+
+        # Another version of the program may rank them otherwise.
+        order = json_of(await context.decide("pages", [], rank))
+        assert isinstance(order, list)
+        hits = [pool[str(address)].hit for address in order]
+        batches = in_batches(hits, count=count, size=_BATCH, tries=_TRIES)
+        update = heard | {
+            "pool": await records.keep(list(pool.values())),
+            "batches": tuple([await records.keep(own) for _, own in batches]),
+            "pages_wanted": tuple(wanted for wanted, _ in batches),
         }
-        await context.emit("search-task", ended | {"error": failures[0]} if failures else ended)
         return _handed_on(update, context)
+
+    async def read_batch(self, state: TaskState, runtime: Context) -> Update:
+        """Read one of the batches that were chosen."""
+        context = _round_context(state, runtime, "batch", state.task)
+        hits = await context.records.load_all(Hit, state.hits)
+        steps = [Stage.FETCH, Stage.EXTRACT]
+        update = await self._read_pages(hits, state, context, wanted=state.wanted, steps=steps)
+        return update | {"gaps": context.gaps}
 
     async def _read_pages(
         self, hits: list[Hit], state: TaskState, context: StageContext, *, wanted: int, steps: Sequence[Stage]
@@ -317,65 +373,72 @@ class Nodes:
             await context.emit("progress", {"step": step, "status": "started"})
         branches = [context.branch("page", number) for number in range(1, min(len(hits), wanted * _TRIES) + 1)]
         waiting = iter(zip(hits, branches, strict=False))
-        found = {}
+        found: dict[Scope, str | None] = {}
 
-        async def read_one() -> None:
+        async def fetch_one() -> None:
             for hit, branch in waiting:
-                work = self._read_page(hit, state, branch)
+                work = self._fetch_page(hit, state, branch)
                 found[branch.scope] = await isolated(work, None, "page", hit.address, branch)
-                if found[branch.scope]:
+                if found[branch.scope] is not None:
                     return
 
-        await together([read_one() for _ in range(wanted)])
-        read = [branch for branch in branches if branch.scope in found]
-        context.dependencies.join([branch.dependencies for branch in read])
+        await together([fetch_one() for _ in range(wanted)])
+        tried = [branch for branch in branches if branch.scope in found]
+        context.dependencies.join([branch.dependencies for branch in tried])
+        addresses = {
+            id_: hit.address for hit, branch in zip(hits, branches, strict=False) if (id_ := found.get(branch.scope))
+        }
+        work = self._run(Stage.EXTRACT, state.replace(documents=tuple(addresses)), context)
+        update = await isolated(work, {}, "page", ", ".join(addresses.values()), context)
+        evidence: Strings = tuple(update.get("gathered_info", ()))
+        pieces = await context.records.evidence(evidence, sections=state.outline)
+        counts = Counter(piece.document for piece in pieces)
+        for id_, address in addresses.items():
+            document = await context.records.document(id_)
+            found_in = next((piece.section for piece in pieces if piece.document == id_), state.section.title)
+            await context.at(id_[:12]).emit(
+                "source",
+                {
+                    "document": id_,
+                    "address": address,
+                    "title": document.title,
+                    "evidence": counts[id_],
+                    "section": found_in,
+                },
+            )
         for step in steps:
             await context.emit("progress", {"step": step, "status": "done"})
-        pages = [page for branch in read if (page := found[branch.scope])]
-        evidence = tuple(dict.fromkeys(id_ for own, _ in pages for id_ in own))
+        done = TaskRecord(
+            scope=context.scope, evidence=evidence, documents=tuple(addresses), after=context.dependencies.heads
+        )
         return {
-            "tasks": (TaskRecord(scope=context.scope, evidence=evidence, after=context.dependencies.heads),),
-            # What a page has for other sections is shared out to them when all are done.
-            "gathered_info": (*evidence, *(id_ for _, others in pages for id_ in others)),
-            "visited_sources": [canonical_address(hit.address) for hit in hits[: len(read)]],
+            "tasks": (done,),
+            "gathered_info": evidence,
+            "visited_sources": [canonical_address(hit.address) for hit in hits[: len(tried)]],
         }
 
-    async def _read_page(self, hit: Hit, state: TaskState, context: StageContext) -> Page:
+    async def _fetch_page(self, hit: Hit, state: TaskState, context: StageContext) -> str | None:
+        """Return the id of the document at an address; None where it cannot be had, "" where none can be."""
         page = PageState(**dict(state), hit=hit)
         try:
-            page = page.replace(**(await self._run(Stage.FETCH, page, context)))
-            update = await self._run(Stage.EXTRACT, page, context)
-        except ModelRefused:
-            raise
+            update = await self._run(Stage.FETCH, page, context)
         except CallFailed as failure:
             await context.lost("page", hit.address, failure)
             # Where a limit forbids one page, it forbids the next.
-            return ((), ()) if isinstance(failure, BudgetExceeded) else None
-        found: Strings = update.get("gathered_info", ())
-        if page.document:
-            document = await context.records.document(page.document)
-            await context.emit(
-                "source",
-                {
-                    "document": document.id,
-                    "address": hit.address,
-                    "title": document.title,
-                    "evidence": len(found),
-                    "section": state.section.title,
-                },
-            )
-        return found, update.get("shared", ())
+            return "" if isinstance(failure, BudgetExceeded) else None
+        return str(update.get("document", ""))
 
     async def compress(self, state: SectionState, runtime: Context) -> Update:
         """Bring a round's evidence together and bound it."""
         context = _round_context(state, runtime, "compress")
-        this_round = (state.number, state.round)
-        tasks = [task for task in state.tasks if Scope(task.scope).section_and_round == this_round]
+        tasks = state.tasks_of_round
         before = {*state.evidence, *(id_ for task in state.tasks if task not in tasks for id_ in task.evidence)}
         found = [id_ for task in tasks for id_ in task.evidence]
         evidence = merge_unique(state.evidence, found)
         context.dependencies.join([Dependencies(task.after) for task in tasks])
-        update = {"evidence": evidence, "fresh": len(set(found) - before)}
+        update: Update = {"evidence": evidence, "fresh": len(set(found) - before)}
+        await report_tasks(state, tasks, context)
+        update |= await with_links(state, tasks, context)
         update |= await self._in_branch(Stage.COMPRESS, state.replace(evidence=evidence), context)
         return _handed_on(update, context)
 
@@ -384,9 +447,11 @@ class Nodes:
         context = _round_context(state, runtime, "reflect")
         judged, _ = await both(self._in_branch(Stage.REFLECT, state, context), _find_copies(context))
         update = {"queries": ()} | judged | {"grants": state.grants[1:], "iteration_count": state.round}
-        update["stop"] = stop_of(state.replace(**update), context.request.depth)
+        update["stop"] = stop_of(now := state.replace(**update))
+        if update["stop"] and (heard := await _heard(now.replace(stop=update["stop"]), context)):
+            update |= heard | {"stop": stop_of(now.replace(**heard))}
         if update["stop"] in ("budget", "iterations"):
-            await _note_query_budget(state.section.title, [], context, is_cut_off=True)
+            await _note_query_budget(state, [], context, is_cut_off=True)
         return _with_outcome(state, update, context)
 
     # The ending: what was found is weighed, drawn, written and checked
@@ -405,16 +470,6 @@ class Nodes:
 def _corrected(state: DeepResearchState, correction: Correction, exchange: Exchange) -> Update:
     """Return what intake goes by instead; the text of a correction is an answer like others."""
     return {"exchanges": (*state.exchanges, exchange), "focus": correction.focus or state.focus}
-
-
-async def _pages_wanted(hits: Sequence[Hit], context: StageContext) -> int:
-    """Return how many of a query's hits are to be read."""
-    wanted, adapters = context.request.depth.urls_per_query, context.adapters
-    if wanted and (not adapters.models or await adapters.has_small_folder()):
-        # The user's own files cost nothing to read where no model reads them, and little where there are few.
-        wanted = max(wanted, sum(hit.engine == CorpusSearch.name for hit in hits))
-    # The sources of a report that is brought up to date are all read again.
-    return wanted + sum(hit.engine == EARLIER for hit in hits)
 
 
 def _part(state: State, context: StageContext) -> str:
@@ -436,38 +491,53 @@ def _with_outcome(state: SectionState, update: Update, context: StageContext) ->
     return update | {"outcomes": (state.replace(**(update | emptied)),)}
 
 
-async def _followed(plan: Plan, brief: Brief, request: ResearchRequest, context: StageContext) -> Update:
-    """Show a plan that is followed from here on, and allocate its queries."""
+async def _followed(plan: Plan, brief: Brief, depth: Depth, context: StageContext, *, used: int = 0) -> Update:
+    """Show a plan that is followed from here on, and allocate its queries; so many were used before."""
     sections = [section.to_json() for section in plan.sections]
-    await context.emit("report-plan", {"title": plan.research_title, "goal": plan.goal, "sections": sections})
-    return {"plan": plan, "brief": brief, "sections": plan.sections, "grants": grants(plan, request)}
+    rounds = queries_by_round(context.request.replace(depth=depth))
+    about: ReportPlan = {
+        "title": plan.research_title,
+        "goal": plan.goal,
+        "sections": sections,
+        "queries": used + sum(rounds),
+    }
+    await context.emit("report-plan", about)
+    return {"plan": plan, "brief": brief, "sections": plan.sections, "grants": rounds}
 
 
 async def _focus_wanted(state: State, context: StageContext, *, is_last: bool = False) -> int:
     """Return which change of the focus is to be followed, or 0; after the last look none can come any more."""
+    wanted = await _last_change("focus", state.focus_followed, "focus", context, is_last=is_last)
+    return wanted if wanted > state.focus_followed else 0
+
+
+async def _heard(state: SectionState, context: StageContext, *, is_last: bool = False) -> Update:
+    """Return what readers changed about the map since they were heard last, once it is told."""
+    before = state.map_followed
+    last = await _last_change("map", before, f"map/{before}", context, is_last=is_last)
+    if last <= before:
+        return {}
+    answers = await context.run.store.get_answers(context.run.row.id)
+    changes = changes_after(before, answers)[: last - before]
+    update: Update = {
+        "entries": changed(state.entries, changes, words_in(state.brief.language)),
+        "map_followed": last,
+        "is_ended": state.is_ended or any(change.enough for change in changes),
+    }
+    await tell_map(state.replace(**update), context)
+    return update
+
+
+async def _last_change(kind: Course, followed: int, what: str, context: StageContext, *, is_last: bool) -> int:
+    """Return the number of the last change; the last look leaves no room for another, where none came first."""
     store, run = context.run.store, context.run.row.id
 
     async def lookup() -> str:
         if is_last:
-            # Where a change came first, this says nothing.
-            await store.put_answer(run, f"focus/{state.focus_followed + 1}", [])
-        return str(focus_changes(await store.get_answers(run)))
+            await store.put_answer(run, f"{kind}/{followed + 1}", [])
+        return str(changes_of(kind, await store.get_answers(run)))
 
-    wanted = int(await context.decide("focus", [], lookup))
-    return wanted if wanted > state.focus_followed else 0
-
-
-def _allocate_unused(outcomes: Sequence[SectionState], depth: Depth, extra: list[list[int]]) -> None:
-    """Allocate what sections did not use to those whose evidence is thin, for the rounds that they have left."""
-    unused = sum(max(outcome.granted - len(outcome.asked), 0) for outcome in outcomes)
-    cut_short = [outcome for outcome in outcomes if outcome.stop == "budget" and outcome.round < depth.max_iterations]
-    for position, outcome in enumerate(cut_short):
-        rest = depth.replace(
-            max_total_queries=unused // len(cut_short) + (position < unused % len(cut_short)),
-            max_iterations=depth.max_iterations - outcome.round,
-            queries_first_iteration=depth.queries_followup_iteration,
-        )
-        extra[outcome.number - 1] = rest.rounds()
+    return int(await context.decide(what, [], lookup))
 
 
 async def _find_copies(context: StageContext) -> None:
@@ -477,16 +547,16 @@ async def _find_copies(context: StageContext) -> None:
 
 
 async def _note_query_budget(
-    section: str, left_out: Sequence[SearchQuery], context: StageContext, *, is_cut_off: bool
+    state: SectionState, left_out: Sequence[SearchQuery], context: StageContext, *, is_cut_off: bool
 ) -> None:
     """Put on record what the user's query budget forbids: planned queries, and further rounds of a thin section."""
     limit = context.request.budget.queries
-    if limit is None or limit >= context.request.depth.max_total_queries:
+    if limit is None or limit >= state.brief.depth.max_total_queries:
         return
     for query in left_out:
         await context.lost("query", query.query, BudgetExceeded("queries"))
     if is_cut_off:
-        await context.lost("round", section, BudgetExceeded("queries"))
+        await context.lost("round", state.section.title, BudgetExceeded("queries"))
 
 
 def _round_context(state: SectionState, runtime: Context, *path: object) -> StageContext:

@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.state import DeepResearchState, SectionState, Stop
 from deep_research.reasoning.rules.quoting.selection import repeats
-from deep_research.reasoning.values import Findings, SectionWork, Strings, Synthesis
+from deep_research.reasoning.values import Findings, SectionWork, Synthesis
 from deep_research.report.evidence.passage import Evidence
 from deep_research.report.sources.copies import ComparedText, group_copies
-from deep_research.request import Depth
 from deep_research.text.folding import to_simplified
 from deep_research.text.in_thread import in_thread
 
@@ -16,15 +15,19 @@ from deep_research.text.in_thread import in_thread
 LOW_COVERAGE = 0.7
 
 
-def stop_of(state: SectionState, depth: Depth) -> Stop:
-    """Say why a section's loop ends after this round, or "" where it searches again."""
+def stop_of(state: SectionState) -> Stop:
+    """Say why the search ends after this round, or "" where it goes on, as it does for what a reader added."""
+    if state.is_ended:
+        return "enough"
+    if any(state.grants[:1]) and any(entry.is_wanted for entry in state.entries):
+        return ""
     if state.is_sufficient:
         return "sufficient"
     if state.is_all_read or (state.round > 1 and not state.fresh):
         return "exhausted"
     if any(state.grants[:1]):
         return ""
-    return "iterations" if state.round >= depth.max_iterations else "budget"
+    return "iterations" if state.round >= state.brief.depth.max_iterations else "budget"
 
 
 async def section_work(state: SectionState, records: RunRecords) -> SectionWork:
@@ -33,56 +36,41 @@ async def section_work(state: SectionState, records: RunRecords) -> SectionWork:
     return SectionWork(
         brief=state.brief,
         section=state.section,
-        evidence=tuple(await records.evidence(state.evidence, section=state.section.title)),
+        evidence=tuple(await records.evidence(state.evidence, sections=state.outline)),
         synthesis=before.text,
         coverage=before.coverage,
         round=state.round,
         queries_left=sum(state.grants[1:]),
-        asked=(*state.asked, *state.elsewhere),
+        asked=state.asked,
+        entries=state.entries,
+        outline=state.outline,
         failures=tuple(gap.in_words for gap in state.gaps if gap.kind in ("search", "page")),
     )
 
 
 async def findings_from(state: DeepResearchState, records: RunRecords) -> Findings:
-    """Return everything that was found, in plan order."""
-    outcomes = {outcome.number: outcome for outcome in state.followed_outcomes}
-    sections = []
-    for number, section in enumerate(state.plan.sections, start=state.sections_before + 1):
-        outcome = outcomes.get(number, SectionState())
-        evidence = (*outcome.evidence, *state.shared.get(section.title, ()))
-        work = await section_work(outcome.replace(brief=state.brief, section=section, evidence=evidence), records)
-        own = without_copies(work.evidence, state.copies)
-        sections.append(work.replace(evidence=tuple(own)))
-    return Findings(brief=state.brief, plan=state.plan, sections=tuple(sections))
+    """Return everything that was found, in plan order; of what was not carried along, what there is room for."""
+    outcome = next(iter(state.followed_outcomes), SectionState())
+    whole = await section_work(outcome.replace(brief=state.brief), records)
+    carried = {*outcome.evidence}
+    others = [id_ for id_ in state.gathered_info if id_ not in carried]
+    left = sorted(await records.evidence(others, sections=state.plan.titles), key=lambda one: (-one.score, one.id))
+    kept = await in_thread(_filled, whole, left, state.plan.titles)
+    own = without_copies(kept, state.copies)
+    sections = tuple(whole.of(section, own) for section in state.plan.sections)
+    entries = tuple(entry.at_the_end for entry in outcome.entries)
+    return Findings(brief=state.brief, plan=state.plan, sections=sections, synthesis=whole.synthesis, entries=entries)
 
 
-async def share_out(state: DeepResearchState, records: RunRecords, *, has_writer: bool) -> dict[str, Strings]:
-    """Return for each section what pages read for others have for it, the best first, as far as there is room.
-
-    Who writes the report chooses among all of it.
-    """
-    before = state.replace(shared={}, copies={})
-    shared = {}
-    for work in (await findings_from(before, records)).sections:
-        known, title = {piece.id for piece in work.evidence}, work.section.title
-        others = [id_ for id_ in state.gathered_info if id_ not in known]
-        found = await records.evidence(others, section=title)
-        fitting = sorted((piece for piece in found if piece.section == title), key=lambda one: (-one.score, one.id))
-        chosen = (
-            fitting if has_writer else await in_thread(_new_to, work.evidence, fitting, most=work.brief.evidence_limit)
-        )
-        shared[title] = tuple(piece.id for piece in chosen)
-    return shared
-
-
-def _new_to(known: Sequence[Evidence], offered: Sequence[Evidence], *, most: int) -> list[Evidence]:
-    chosen: list[Evidence] = []
+def _filled(work: SectionWork, offered: Sequence[Evidence], titles: Sequence[str]) -> list[Evidence]:
+    """Return the evidence of all sections, with what is new to a section that has room for it."""
+    kept = {title: [piece for piece in work.evidence if piece.section == title] for title in titles}
     for piece in offered:
-        if len(known) + len(chosen) >= most:
-            break
-        if piece.header or not any(repeats(piece.quote, other.quote) for other in (*known, *chosen)):
-            chosen.append(piece)
-    return chosen
+        own = kept.get(piece.section)
+        if own is not None and len(own) < work.brief.evidence_limit:
+            is_new = piece.header or not any(repeats(piece.quote, other.quote) for other in own)
+            own += [piece] if is_new else []
+    return [piece for own in kept.values() for piece in own]
 
 
 def unanswered(outcomes: Sequence[SectionState], findings: Findings) -> list[str]:

@@ -5,12 +5,14 @@ from collections.abc import Mapping, Sequence
 
 from deep_research.documents.readers import place_of
 from deep_research.pipeline.records import RunRecords
-from deep_research.reasoning.rules.quoting.units import headings_above, units_of
+from deep_research.reasoning.rules.quoting.units import units_of
 from deep_research.reasoning.values import Context, Findings
 from deep_research.report.edition import CitedPassage
 from deep_research.report.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.report.sources.document import Document
+from deep_research.report.sources.head import HEAD_CHARS, head_facts
 from deep_research.request import Language
+from deep_research.text.headings import headings_above
 from deep_research.text.in_thread import in_thread
 from deep_research.text.messages.words import words_in
 from deep_research.text.tables import find_tables
@@ -19,13 +21,7 @@ from deep_research.text.tables import find_tables
 _MAX_ROWS = 500
 # So much of the text before and after a passage says what it is about.
 _NEAR_CHARS = 400
-# Where a document says what it is, of when, and whether it still holds.
-_HEAD_CHARS, _MAX_FACTS = 1_200, 5
-_HEAD_LINE = re.compile(
-    r"(?im)^[^\w\n|]{0,4}(?:status|state|version|date|published|created|(?:last )?(?:updated|modified|reviewed|revised)"
-    r"|valid (?:from|until)|effective(?: date)?|superse(?:des|ded by)|repla(?:ces|ced by)|obsolete[sd](?: by)?"
-    r"|withdrawn|状[态態]|版本|日期|[发發][布佈]|更新|修[订訂]|生效|[废廢]止|取代)[ \t]{0,4}[:：][^\n|;]{1,80}"
-)
+_MAX_FACTS, _MAX_FACT_CHARS = 8, 120
 _ADDRESSED = re.compile(r"(?m)^From: [^\n]*; To: ")
 _OF_MESSAGES = ("mails", "chat")
 _KINDS = {"cells": "spreadsheet", "slide": "slides", "page": "PDF"}
@@ -71,12 +67,11 @@ def kind_of(document: Document, *, is_page: bool) -> str:
 
 def facts_of(text: str) -> str:
     """Return what a document's head says of its status, dates and versions, and what a sheet says of its columns."""
-    head = text[:_HEAD_CHARS]
-    told = [" ".join(match[0].split()) for match in _HEAD_LINE.finditer(head)][:_MAX_FACTS]
+    told = [fact.text[:_MAX_FACT_CHARS] for fact in head_facts(text) if fact.kind != "author"][:_MAX_FACTS]
     table = text.find("\n|")
-    above = text[:table] if 0 <= table < _HEAD_CHARS else ""
+    above = text[:table] if 0 <= table < HEAD_CHARS else ""
     described = [" ".join(line.split()) for line in above.split("\n") if line.count(": ") > 1]
-    return "; ".join(dict.fromkeys((*told, *described)))[:_HEAD_CHARS]
+    return "; ".join(dict.fromkeys((*told, *described)))[:HEAD_CHARS]
 
 
 async def cited_passages(

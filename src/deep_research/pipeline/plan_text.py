@@ -8,14 +8,14 @@ from pydantic import ValidationError
 
 from deep_research.errors import InputError
 from deep_research.events import RunEvent
-from deep_research.reasoning.values import Plan, SectionPlan
+from deep_research.reasoning.values import Entries, MapEntry, Plan, SectionPlan
 from deep_research.report.sources.hit import SearchQuery
 from deep_research.storage.store.port import RunRow
 from deep_research.text.messages.words import Words
 
 MAX_SECTIONS = 5
 _MAX_CHARS = 100_000
-_PLAN_KEYS = ("research_title", "goal", "scope", "domains", "sections")
+_PLAN_KEYS = tuple(Plan.model_fields)
 _SECTION_KEYS = ("title", "description", "search_queries")
 Data = Mapping[object, object]
 _QUERY_KEYS = tuple(SearchQuery.model_fields)
@@ -47,9 +47,8 @@ def plan_as_text(plan: Plan, *, head: str) -> str:
         }
         for section in plan.sections
     ]
-    data = plan.to_json() | {"sections": sections}
-    ordered = {key: data[key] for key in _PLAN_KEYS}
-    body: str = yaml.safe_dump(ordered, allow_unicode=True, sort_keys=False, width=110)
+    data = plan.to_json() | {"sections": sections, "entries": [entry.name for entry in plan.entries]}
+    body: str = yaml.safe_dump(data, allow_unicode=True, sort_keys=False, width=110)
     return "".join(f"# {line}\n" for line in head.splitlines()) + body
 
 
@@ -91,7 +90,7 @@ class _PlanReader:
             if same != number:
                 raise InputError(self._words("plan.same_title", first=same, second=number, title=section.title))
         original = self._original
-        return Plan(
+        return original.replace(
             research_title=self._filled(self._present(data, "research_title"), "research_title"),
             goal=self._text(data.get("goal", original.goal), "goal"),
             scope=self._text(data.get("scope", original.scope), "scope"),
@@ -99,7 +98,19 @@ class _PlanReader:
                 self._text(one, "domains") for one in self._list(data.get("domains", original.domains), "domains")
             ),
             sections=sections,
+            entries=self._entries(data, [section.title for section in sections]),
         )
+
+    def _entries(self, data: Data, titles: Sequence[str]) -> Entries:
+        """Return what is to be looked for: what is listed, by name, else what no dropped section has."""
+        if "entries" not in data:
+            return self._original.entries_of(titles)
+        known = {entry.name: entry for entry in self._original.entries}
+        listed = [
+            each.get("name") if isinstance(each, Mapping) else each for each in self._list(data["entries"], "entries")
+        ]
+        names = dict.fromkeys(self._filled(name, f"entries {number}") for number, name in enumerate(listed, start=1))
+        return tuple(known.get(name) or MapEntry(name=name) for name in names)
 
     def _section(self, data: object, key_path: str) -> SectionPlan:
         data = self._mapping(data, _SECTION_KEYS, key_path, "section")

@@ -1,6 +1,6 @@
 """What the store holds of one run: its documents, evidence, calls, and the values its state refers to by content id."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -32,14 +32,11 @@ class RunRecords:
 
     async def documents(self) -> dict[str, str]:
         """Return the id of each document that was read, with the first of its addresses."""
-        first: dict[str, str] = {}
-        for address, document in (await self.store.list_addresses(self.run)).items():
-            first.setdefault(document, address)
-        return first
+        return await first_addresses(self.run, self.store)
 
-    async def evidence(self, ids: Sequence[str], *, section: str = "") -> list[Evidence]:
-        """Return pieces of evidence; what several sections found is shown as that section's."""
-        return await self.store.get_evidence(self.run, ids, section=section)
+    async def evidence(self, ids: Sequence[str], *, sections: Collection[str] = ()) -> list[Evidence]:
+        """Return pieces of evidence; what was found for several sections is shown as that of one of these."""
+        return await self.store.get_evidence(self.run, ids, sections=sections)
 
     async def calls(self) -> list[JournalRow]:
         """Return the rows of the journal."""
@@ -62,3 +59,11 @@ class RunRecords:
         """Return a stored list of values; none where the state refers to nothing."""
         data = json_of(await self.store.get_blob(blob)) if blob else []
         return [kind.from_json(item) for item in data] if isinstance(data, list) else []
+
+
+async def first_addresses(run: str, store: Store) -> dict[str, str]:
+    """Return the id of each document that a run has read, with the first of its addresses."""
+    first: dict[str, str] = {}
+    for address, document in (await store.list_addresses(run)).items():
+        first.setdefault(document, address)
+    return first

@@ -1,6 +1,5 @@
 """The rounds of a run as a file, `rounds.jsonl`: for each section and round what was asked, read and judged."""
 
-import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -11,34 +10,39 @@ from deep_research.value import JsonObject
 
 FILE = "rounds.jsonl"
 _KINDS = frozenset({"serp-query", "search-task", "source", "section-coverage"})
+# Where these stand is the section's own place.
+_OF_ONE = frozenset({"serp-query", "section-coverage"})
 # What is judged of a round; what is not known yet is null.
 _JUDGED = ("coverage", "dimensions", "score", "gaps", "next_queries", "stop")
 
 
 @dataclass(eq=False)
 class RoundLog:
-    """Writes the file anew from the stored events, one writer at a time: sections end their rounds at once."""
+    """Writes the file anew from the stored events."""
 
     _events: list[RunEvent] = field(default_factory=list)
     _seq: int = 0
-    _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def write(self, folder: RunFolder) -> None:
         """Write what is known of every round that was begun."""
-        async with self._writing:
-            for event in await folder.store.read_events(folder.lease.run, after=self._seq):
-                self._seq = event.seq
-                self._events += [event] if event.kind in _KINDS else []
-            await folder.write_json(FILE, *rounds_of(self._events))
+        for event in await folder.store.read_events(folder.lease.run, after=self._seq):
+            self._seq = event.seq
+            self._events += [event] if event.kind in _KINDS else []
+        await folder.write_json(FILE, *rounds_of(self._events))
 
 
 def rounds_of(events: Iterable[RunEvent]) -> list[JsonObject]:
     """Return a record for each section and round, in that order; a retry's events replace those before."""
     newest = {event.key.partition("~")[0]: event for event in events if event.kind in _KINDS}
+    placed = [
+        (found, event) for event in newest.values() if (found := Scope(event.key.split(":")[1]).section_and_round)
+    ]
+    titles = sorted({(number, event.data["section"]) for (number, _), event in placed if event.kind in _OF_ONE})
     by_round: dict[tuple[int, int], list[RunEvent]] = {}
-    for event in newest.values():
-        if round_key := Scope(event.key.split(":")[1]).section_and_round:
-            by_round.setdefault(round_key, []).append(event)
+    for (first, round_), event in placed:
+        # The tasks of all sections have their place with the first.
+        own = (number for number, title in titles if number >= first and title == event.data["section"])
+        by_round.setdefault((next(own, first), round_), []).append(event)
     return [_record(number, own) for (_, number), own in sorted(by_round.items())]
 
 

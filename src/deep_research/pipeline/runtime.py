@@ -36,7 +36,7 @@ from deep_research.pipeline.earlier import request_following
 from deep_research.pipeline.fan_out import describe_error, out_of_files
 from deep_research.pipeline.folder import RunFolder, folder_of, with_files
 from deep_research.pipeline.gap import Gap
-from deep_research.pipeline.graph import build_graph, recursion_limit
+from deep_research.pipeline.graph import RECURSION_LIMIT, build_graph
 from deep_research.pipeline.heartbeat import LeaseRenewal
 from deep_research.pipeline.journal import Journal, spent_so_far
 from deep_research.pipeline.journalled import journalled_lookup, working_for
@@ -355,7 +355,7 @@ class AgentRuntime:
         from langsmith import tracing_context
 
         graph = build_graph(self.machine)
-        config = RunnableConfig(recursion_limit=recursion_limit(context.row.request.depth))
+        config = RunnableConfig(recursion_limit=RECURSION_LIMIT)
         # Private by default: what the environment says about LangSmith does not count, only our own setting.
         with tracing_context(enabled=self.adapters.tracing):
             result = await graph.ainvoke(initial, config, context=context)
@@ -408,18 +408,12 @@ async def _initial_state(row: RunRow, skipped: list[Gap]) -> DeepResearchState:
     return DeepResearchState(
         original_query=request.question,
         language=report_language(request.question, request.language),
-        max_iterations=request.depth.max_iterations,
         gaps=tuple(gaps),
     )
 
 
 class DeepResearchProcessor(AgentRuntime):
     """Composes planner, executor, analyzer, computation, reporter and streaming; holds nothing about a run."""
-
-    @property
-    def runtime(self) -> AgentRuntime:
-        """Return what creates runs and drives them."""
-        return self
 
     async def process(
         self,

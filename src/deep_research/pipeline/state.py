@@ -10,15 +10,15 @@ from pydantic import ConfigDict, Field, StrictStr
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.gap import Gap
 from deep_research.pipeline.scope import Scope
-from deep_research.reasoning.values import Assessment, Brief, Exchange, Plan, SectionPlan, Strings
+from deep_research.reasoning.values import Assessment, Brief, Entries, Exchange, Plan, SectionPlan, Strings
 from deep_research.report.sources.hit import Hit, SearchQuery
 from deep_research.request import Language
 from deep_research.storage.store.port import RunRow
 from deep_research.value import Value
 
-# Why a section is not searched for any further: enough is known, the queries are spent, the rounds are, or the last
-# round brought nothing new, or other focuses are wanted.
-Stop = Literal["", "sufficient", "budget", "iterations", "exhausted", "refocused"]
+# Why nothing more is searched for: enough is known, the queries are spent, the rounds are, the last round brought
+# nothing new, other focuses are wanted, or a reader said that it is enough.
+Stop = Literal["", "sufficient", "budget", "iterations", "exhausted", "refocused", "enough"]
 # Under which a value lies in the store.
 ContentId = StrictStr
 
@@ -62,11 +62,14 @@ _NO_BRIEF = Brief(question="", original="", language="en")
 
 
 class TaskRecord(Value):
-    """What a section learns of a search task that has read its pages."""
+    """What a section learns of a search task: its query and hits, or the documents that it read and their evidence."""
 
     scope: str
-    evidence: Strings
+    evidence: Strings = ()
     after: Strings
+    query: str = ""
+    hits: ContentId = ""
+    documents: Strings = ()
 
 
 class _State(Value):
@@ -93,28 +96,33 @@ class SectionOutput(_State):
 
 
 class SectionState(SectionOutput, TaskOutput):
-    """One section in research; `round` is the last one begun, `grants` are the queries each round may still use, and
-    `granted` is what it was allocated.
+    """The sections in research; `round` is the last one begun, and `grants` are the queries each round may still use.
 
-    In round 0 of a follow-up the documents of the run before it are asked (`is_reread`). `elsewhere` are the queries
-    that the plan has for other sections. `stop` says why it is not searched for any further.
+    `section` stands for all of them, whose titles are the `outline`. `entries` are what is looked for, `pool` the pages
+    that could be read, and `batches` those that the round reads, each with how many of it are wanted. In round 0 of a
+    follow-up the documents of the run before it are asked. `stop` says why nothing more is searched for.
+    `map_followed` changes of the map by readers are in the entries; with `is_ended`, one of them ends the search.
     """
 
     number: int = 0
+    entries: Entries = ()
+    pool: ContentId = ""
+    batches: tuple[ContentId, ...] = ()
+    pages_wanted: tuple[int, ...] = ()
+    picked: Strings = ()
     focus_followed: int = 0
+    map_followed: int = 0
+    is_ended: bool = False
     section: SectionPlan = SectionPlan(title="")
     outline: Strings = ()
     domains: Strings = ()
     scouted: dict[str, ContentId] = Field(default_factory=dict)
     earlier: ContentId = ""
-    is_reread: bool = False
     brief: Brief = _NO_BRIEF
     round: int = 0
     grants: tuple[int, ...] = ()
-    granted: int = 0
     queries: tuple[SearchQuery, ...] = ()
     asked: Strings = ()
-    elsewhere: Strings = ()
     evidence: Strings = ()
     fresh: int = 1
     synthesis: ContentId = ""
@@ -130,27 +138,34 @@ class SectionState(SectionOutput, TaskOutput):
         """Return the place of the section in the run."""
         return Scope.of("section", self.number)
 
+    @property
+    def tasks_of_round(self) -> list[TaskRecord]:
+        """Return what the tasks of the last round begun came to."""
+        return [task for task in self.tasks if Scope(task.scope).section_and_round == (self.number, self.round)]
+
 
 class TaskState(SectionState):
-    """One search task of one round of one section."""
+    """One task of one round: a query, or hits of which so many are `wanted`; `documents` are those that were read."""
 
     task: int = 0
     query: SearchQuery = SearchQuery(query="")
     hits: ContentId = ""
+    wanted: int = 0
+    documents: Strings = ()
 
 
 class PageState(TaskState):
-    """One page of a search task; `shared` is the evidence that it has for other sections."""
+    """One page of a task."""
 
     hit: Hit
     document: str = ""
-    shared: Strings = ()
 
 
 class TextOutput(Value):
     """What writing and checking the text changes: the figures are drawn meanwhile."""
 
     draft: ContentId = ""
+    words: int = 0
     after: Strings = ()
     gaps: Gaps = ()
 
@@ -176,10 +191,11 @@ class DeepResearchState(SectionOutput):
     exchanges: tuple[Exchange, ...] = ()
     # What the user gave while the run waited, instead of the focuses asked for first.
     focus: Strings = ()
-    # Of the changes of the focus while the run works, the last that is wanted and the last that is followed, and how
-    # many sections earlier plans had.
+    # Of the changes of the focus while the run works, the last that is wanted and the last that is followed, those of
+    # the map that are followed, and how many sections earlier plans had.
     focus_wanted: int = 0
     focus_followed: int = 0
+    map_followed: int = 0
     sections_before: int = 0
     # How many answers to plans were used, and whether the last one corrected the question.
     confirmations: int = 0
@@ -190,17 +206,17 @@ class DeepResearchState(SectionOutput):
     plan: Plan = Plan(research_title="", sections=())
     # What was searched for before the plan was made, and the hits.
     scouted: dict[str, ContentId] = Field(default_factory=dict)
-    # How often queries were allocated to the sections.
-    dealt: int = 0
-    grants: tuple[tuple[int, ...], ...] = ()
+    # The queries that each round may use.
+    grants: tuple[int, ...] = ()
     copies: dict[str, str] = Field(default_factory=dict)
-    shared: dict[str, Strings] = Field(default_factory=dict)
     after: Strings = ()
     analysis: ContentId = ""
     figures: tuple[ContentId, ...] = ()
     # Charts are drawn while the report is written.
     after_chart: Strings = ()
     draft: ContentId = ""
+    # How long the report is to be.
+    words: int = 0
     checked: ContentId = ""
     is_verified: bool = False
 

@@ -11,6 +11,7 @@ from deep_research.reasoning.values import (
     Assessment,
     Brief,
     BrokenChart,
+    ChapterPlan,
     ChartSpec,
     Conclusion,
     Digest,
@@ -70,8 +71,16 @@ class Reasoner(Protocol):
 
     # Acts that make the report.
 
+    async def outline(self, findings: Findings) -> tuple[ChapterPlan, ...]:
+        """Cut a long report into chapters."""
+
     async def draft(self, findings: Findings) -> Paragraphs:
-        """Write the report from the evidence alone; what stands in the section `abstract` answers the question."""
+        """Write the report from the evidence alone, or one of its chapters; what stands in the section `abstract`
+        answers the question.
+        """
+
+    async def answer(self, draft: Draft) -> Paragraphs:
+        """Write the answer that the chapters of a long report lead to, and what they leave open."""
 
     async def judge(self, support: Support) -> tuple[Judgement, ...]:
         """Return for each sentence without a verdict whether its passages carry it."""

@@ -1,5 +1,6 @@
 """What the reasoner is asked and what it answers, act by act; every answer is flat enough for a small model."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import Field
@@ -10,7 +11,7 @@ from deep_research.report.paragraph import Paragraph, Sentence, VerdictKind
 from deep_research.report.paragraph import Strings as Strings
 from deep_research.report.sources.document import Document
 from deep_research.report.sources.hit import SearchQuery
-from deep_research.request import ClarifyMode, IntakeRules, Language, ReportLength
+from deep_research.request import ClarifyMode, Depth, IntakeRules, Language, ReportLength
 from deep_research.value import Json, Value
 
 Paragraphs: TypeAlias = tuple[Paragraph, ...]
@@ -118,7 +119,9 @@ class TaskBrief(Value):
 
 
 class Assessment(Value):
-    """Whether the question can be researched as it stands; `analysis` is what a model took it to ask for."""
+    """Whether the question can be researched as it stands; `analysis` is what a model took it to ask for, and
+    `breadth` how wide it took it to be (`fact`, `comparison`, `field`).
+    """
 
     next_action: NextAction
     confidence: Share
@@ -132,6 +135,7 @@ class Assessment(Value):
     refined_query: str = ""
     assumptions: Strings = ()
     analysis: QuestionAnalysis | None = None
+    breadth: str = ""
 
     @property
     def is_clear(self) -> bool:
@@ -157,6 +161,7 @@ class Brief(Value):
     focus: Strings = ()
     has_own_focus: bool = False
     has_settled_plan: bool = False
+    depth: Depth = Depth()
     length: ReportLength = "standard"
     assumptions: Strings = ()
     analysis: QuestionAnalysis = QuestionAnalysis()
@@ -165,7 +170,7 @@ class Brief(Value):
     @property
     def evidence_limit(self) -> int:
         """Return how many sentences of its sources the body of a report may quote."""
-        return {"short": 24, "standard": 52, "long": 90}[self.length]
+        return {"short": 24, "standard": 52, "long": 90, "deep": 140}[self.length]
 
 
 class SectionPlan(Value):
@@ -176,19 +181,62 @@ class SectionPlan(Value):
     search_queries: tuple[SearchQuery, ...] = ()
 
 
+# Looked for and not found is `missing`; what needs no looking for after all is `set_aside`.
+EntryStatus = Literal["open", "found", "missing", "set_aside"]
+
+
+class MapEntry(Value):
+    """Something that an expert expects a complete answer to name: a proposal, a method, a maker, an event.
+
+    It was named before there was a source for it, so it makes queries and never sentences. `queries` were asked for it,
+    `documents` name it, and `reason` says why it was set aside. `from_reader`: a reader struck or added it.
+    """
+
+    name: str
+    section: str = ""
+    status: EntryStatus = "open"
+    reason: str = ""
+    queries: Strings = ()
+    documents: Strings = ()
+    from_reader: bool = False
+
+    @property
+    def at_the_end(self) -> "MapEntry":
+        """Return it as it stands once nothing more is searched for."""
+        return self.replace(status="missing") if self.status == "open" and self.queries else self
+
+    @property
+    def is_struck(self) -> bool:
+        """Return whether a reader does not want it looked for."""
+        return self.from_reader and self.status == "set_aside"
+
+    @property
+    def is_wanted(self) -> bool:
+        """Return whether a reader added it and nothing was asked for it yet."""
+        return self.from_reader and self.status == "open" and not self.queries
+
+
+Entries: TypeAlias = tuple[MapEntry, ...]
+
+
 class Plan(Value):
-    """The report before it is researched."""
+    """The report before it is researched; `entries` are what a complete answer names."""
 
     research_title: str
     goal: str = ""
     scope: str = ""
     domains: Strings = ()
     sections: tuple[SectionPlan, ...]
+    entries: Entries = ()
 
     @property
     def titles(self) -> Strings:
         """Return the titles of the sections."""
         return tuple(section.title for section in self.sections)
+
+    def entries_of(self, titles: Sequence[str]) -> Entries:
+        """Return what is looked for in these sections, or in none."""
+        return tuple(entry for entry in self.entries if entry.section in ("", *titles))
 
 
 class QueryRequest(Value):
@@ -204,21 +252,26 @@ class QueryRequest(Value):
 
 
 class ReadingRequest(Value):
-    """A document to be read for one section; `outline` names all sections: a finding goes where it fits best."""
+    """Documents to be read for one section; `outline` names all sections: a finding goes where it fits best.
+
+    `sought` is what a complete answer should name, where somebody said.
+    """
 
     brief: Brief
     section: SectionPlan
     outline: Strings = ()
-    query: SearchQuery
-    document: Document
+    documents: tuple[Document, ...]
+    sought: Strings = ()
 
 
 class Finding(Value):
     """A stretch of a document's text and what it says; a table row names the stretch that is its header.
 
-    `section` is the title of the section that it helps, "" for the one that the document was read for.
+    `document` is the document's id, and `section` the title of the section that it helps, "" for the one that the
+    document was read for.
     """
 
+    document: str = ""
     start: int
     end: int
     finding: str
@@ -236,7 +289,11 @@ class SourceFacts(Value):
 
 
 class SectionWork(Value):
-    """What is known about a section after a round; `sources` are those of its evidence, where somebody judges it."""
+    """What is known about a section after a round; `sources` are those of its evidence, where somebody judges it.
+
+    Of all sections together, which are the `outline`, `fresh` is the evidence that the round found, `entries` are what
+    is looked for, and `pages` the titles of pages that could be read next.
+    """
 
     brief: Brief
     section: SectionPlan
@@ -248,6 +305,16 @@ class SectionWork(Value):
     asked: Strings = ()
     failures: Strings = ()
     sources: tuple[SourceFacts, ...] = ()
+    entries: Entries = ()
+    outline: Strings = ()
+    contexts: dict[str, "Context"] = Field(default_factory=dict)
+    fresh: Strings = ()
+    pages: Strings = ()
+
+    def of(self, section: SectionPlan, evidence: Sequence[Evidence]) -> "SectionWork":
+        """Return what is known about one of the sections."""
+        own = tuple(piece for piece in evidence if piece.section == section.title)
+        return self.replace(section=section, evidence=own, synthesis="", outline=())
 
 
 class Digest(Value):
@@ -283,7 +350,8 @@ class Reflection(Value):
 
     `synthesis` is the account of all that was found so far, and `coverage` how much of the section it covers.
     `gaps` are questions that stay open, and stand in the report if nothing closes them; `thin` says what the evidence
-    lacks to be strong.
+    lacks to be strong. `entries` are all that is looked for as it stands now, and `pages` the numbers, from 1, of the
+    pages to read next.
     """
 
     is_sufficient: bool
@@ -293,6 +361,8 @@ class Reflection(Value):
     coverage: Share = 0.0
     gaps: Strings = ()
     thin: Strings = ()
+    entries: Entries = ()
+    pages: tuple[int, ...] = ()
     next_queries: tuple[SearchQuery, ...] = ()
     reasoning: str = ""
 
@@ -315,8 +385,22 @@ class Context(Value):
     facts: str = ""
 
 
+class ChapterPlan(Value):
+    """A chapter of a long report before it is written: what it settles, the columns of its table, "" for none, and the
+    documents it is written from.
+    """
+
+    title: str
+    settles: str = ""
+    columns: str = ""
+    documents: Strings = ()
+
+
 class Findings(Value):
     """Everything that was found, section by section; for an analysis, how well its main statements are backed.
+
+    `synthesis` is the account of it, and `entries` are what was looked for. Where one of several `chapters` is to be
+    written, `chapter` is its number, from 1, and the sections are what it is written from.
 
     `contexts` are those of the evidence, by its id; `disputed` is what sources give different figures for;
     `asks_for_analysis` says that the matter is to be weighed from several sides, `words` how long the report should be,
@@ -332,6 +416,10 @@ class Findings(Value):
     asks_for_analysis: bool = False
     words: int = 1_000
     has_sandbox: bool = False
+    synthesis: str = ""
+    entries: Entries = ()
+    chapters: tuple[ChapterPlan, ...] = ()
+    chapter: int = 0
 
     @property
     def fixed_titles(self) -> Strings:

@@ -9,7 +9,8 @@ from deep_research.value import Value
 class Source(Value):
     """A document as the references name it; `places` are what is cited of it, `warnings` what its reader noticed.
 
-    `delivered` says whose abstract or text it is, where the page itself could not be read.
+    `delivered` says whose abstract or text it is, where the page itself could not be read, and `byline` who
+    wrote it and in which year.
     """
 
     document: str
@@ -21,6 +22,12 @@ class Source(Value):
     published: str = ""
     warnings: Strings = ()
     delivered: str = ""
+    byline: str = ""
+
+    @property
+    def aside(self) -> str:
+        """Return what stands behind the title in a list of references."""
+        return f" ({self.byline})" if self.byline else ""
 
 
 class Citations(Value):

@@ -517,7 +517,7 @@ def reference(number: int, source: Source, words: Words) -> Reference:
     dated = [source.published[:10]] if is_page and source.published else []
     named = [*delivered, *dated, *listed[:_MAX_SHOWN_PLACES], *(["…"] if len(listed) > _MAX_SHOWN_PLACES else [])]
     note = one_line(words("report.value_separator").join(named))
-    return Reference(number, one_line(_short_title(source)), one_line(source.address), note)
+    return Reference(number, one_line(_short_title(source) + source.aside), one_line(source.address), note)
 
 
 def _short_title(source: Source) -> str:

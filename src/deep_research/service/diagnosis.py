@@ -144,12 +144,13 @@ def _documents(settings: Settings, words: Words) -> Line:
 
 
 def _depth(settings: Settings, words: Words) -> Line:
-    depth = settings.research_depth()
-    rounds = depth.rounds()
+    chosen = settings.research_depth()
+    depth = chosen or Depth.named("deep")
+    rounds, name = depth.rounds(), (settings.depth or "standard") if chosen else words("doctor.depth_open")
     effort = {"queries": sum(rounds), "rounds": len(rounds), "pages": depth.urls_per_query}
     changed = [name for name in Depth.model_fields if settings.source_of(name) not in ("depth", "default")]
     own = words("doctor.depth_own", names=", ".join(changed)) if changed else ""
-    return OK, "depth", words("doctor.depth", depth=settings.depth, **effort) + own
+    return OK, "depth", words("doctor.depth", depth=name, **effort) + own
 
 
 def _models(settings: Settings, words: Words) -> list[Line]:

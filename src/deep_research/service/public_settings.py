@@ -19,7 +19,8 @@ from deep_research.wiring.search import chosen_engines
 class PublicSettings(Value):
     """What a server has to work with, and what a run does unless its asker says otherwise.
 
-    `models` are none where rules research alone; `problem` says what keeps a model or a source from being used.
+    `models` are none where rules research alone; `problem` says what keeps a model or a source from being used. Where
+    `depth` or `length` is null, the question decides.
     """
 
     version: str
@@ -29,8 +30,8 @@ class PublicSettings(Value):
     has_documents: bool = False
     offline: bool = False
     strategy: SearchKind
-    depth: DepthName
-    length: ReportLength
+    depth: DepthName | None = None
+    length: ReportLength | None = None
     clarify: ClarifyMode
     language: Language | None = None
     budget: Budget = Budget()

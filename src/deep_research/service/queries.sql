@@ -178,6 +178,9 @@ UPDATE usage SET is_open = 0 WHERE id = :id
 -- name: settle_usage
 UPDATE usage SET is_open = 0, usd = :usd, queries = :queries WHERE id = :id AND is_open = 1
 
+-- name: lower_usage
+UPDATE usage SET queries = :queries WHERE id = :id AND is_open = 1 AND queries > :queries
+
 -- name: open_usage
 SELECT * FROM usage WHERE "user" = :user AND is_open = 1
 

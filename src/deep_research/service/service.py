@@ -11,9 +11,9 @@ from typing import Self
 from deep_research.errors import DeepResearchError, NotFound, UnknownRun, UsageError, WrongState
 from deep_research.events import RunStatus
 from deep_research.export.contents import Contents
-from deep_research.pipeline.approval import correction_in
+from deep_research.pipeline.approval import steer
 from deep_research.pipeline.clock import SystemClock
-from deep_research.pipeline.control import answer_run, cancel_run, change_focus, is_answered
+from deep_research.pipeline.control import answer_run, cancel_run, is_answered
 from deep_research.pipeline.folder import with_files
 from deep_research.pipeline.result import Result, contents_of, result_of
 from deep_research.pipeline.runtime import DeepResearchProcessor
@@ -145,7 +145,7 @@ class ResearchService:
         try:
             id_ = run or processor.adapters.new_id()
             async with self.limits.admitted(request, who, run=id_) as granted:
-                row = await processor.runtime.create(granted, user=who.user, run=id_)
+                row = await processor.create(granted, user=who.user, run=id_)
         except UsageError:
             # Another request under the same key may have been quicker.
             if made := await self._made(run):
@@ -192,10 +192,9 @@ class ResearchService:
         return await self.store.get_run(row.id)
 
     async def answer(self, run: str, answer: Json, who: Identity) -> RunRow:
-        """Answer what a run waits for, and go on with it."""
+        """Answer what a run waits for, and go on with it, or change what one that works looks for."""
         row = await self.get(run, who)
-        if row.status != "waiting" and (correction := correction_in(answer)) and correction.focus:
-            await change_focus(self.store, row, correction.focus)
+        if await steer(self.store, row, answer):
             return row
         if row.status != "waiting" or row.pending is None:
             raise wrong_state(row, "fault.not_waiting")
@@ -213,7 +212,7 @@ class ResearchService:
     async def submit_plan(self, run: str, edited: PlanEdit, who: Identity) -> RunRow:
         """Give a run that waits for approval its plan as somebody edited it; one that cannot be used is explained."""
         row = await self.get(run, who)
-        return await self.answer(row.id, edited_plan(row, edited).to_json(), who)
+        return await self.answer(row.id, edited_plan(row, edited), who)
 
     async def approve_plan(self, run: str, who: Identity) -> RunRow:
         """Let a run follow the plan that it waits with."""

@@ -39,7 +39,7 @@ ENV_PREFIX = "DEEP_RESEARCH_"
 CONFIG_FILE = "config.toml"
 # Switches of a tracer that LangChain no longer has; a run would end in its complaint.
 _OUTDATED = ("LANGCHAIN_TRACING", "LANGCHAIN_HANDLER")
-# `depth` is the setting of that name, where it is not the default and says a number that is not set by itself.
+# `depth` is the setting of that name, where it says a number that is not set by itself and not the default.
 Source = Literal["flag", "environment", "file", "depth", "default"]
 
 _SEARCH = SearchEngineConfig()
@@ -64,7 +64,7 @@ def _by_depth(number: str, description: str, *, least: int, most: int | None = N
     """Return the field of a number that the named depth sets, unless it is set by itself."""
     usual = ", ".join(f"`{name}` {getattr(Depth.named(name), number)}" for name in get_args(DepthName))
     return Field(
-        default_factory=lambda known: getattr(Depth.named(known["depth"]), number),
+        default_factory=lambda known: getattr(Depth.named(known["depth"] or "standard"), number),
         ge=least,
         le=most,
         description=f"{description}; not set, as `depth` says: {usual}.",
@@ -99,8 +99,8 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
     """A second folder that is searched together with `docs`; addresses in it begin with `shared/`."""
     offline: bool = False
     """Forbid every address outside this machine."""
-    length: ReportLength = "standard"
-    """How much a report tells: `short`, `standard` or `long`."""
+    length: ReportLength | None = None
+    """How much a report tells: `short`, `standard`, `long` or `deep`; not set, as the question needs."""
     enable_citation_image: bool = True
     """Whether the result names the pictures of the cited sources beside the figures."""
     enable_references: bool = True
@@ -108,9 +108,9 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
     enable_file_format_resource: bool = False
     """Whether all that was read is also written to one file, `resources.md`."""
 
-    depth: DepthName = "standard"
-    """How far a run goes: `quick`, `standard` or `deep`; sets the five numbers that follow, where they are not set by
-    themselves."""
+    depth: DepthName | None = None
+    """How far a run goes: `quick`, `standard` or `deep`; sets the six numbers that follow, where they are not set by
+    themselves. Where none of the seven is set, the question decides."""
     max_iterations: int = _by_depth(
         "max_iterations", "Most rounds of searching and reading for a section", least=1, most=10
     )
@@ -122,6 +122,11 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
     )
     max_total_queries: int = _by_depth("max_total_queries", "Most queries of a run", least=0)
     urls_per_query: int = _by_depth("urls_per_query", "Pages read in full for each query", least=0)
+    max_pages: int = Field(
+        default_factory=lambda known: min(200, known["max_total_queries"] * known["urls_per_query"]),
+        ge=0,
+        description="Most pages read by a run; not set, those of all its queries, but no more than 200.",
+    )
 
     parallel_strategy: ParallelStrategy = _SEARCH.parallel_strategy
     """How queries are spread over engines: `batch` asks all, `race` keeps the first answer, `hybrid` goes along the
@@ -223,7 +228,7 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
             raise KeyError(field)
         if field in self._sources or field in self.model_fields_set:
             return self._sources.get(field, "flag")
-        return "depth" if field in Depth.model_fields and self.depth != "standard" else "default"
+        return "depth" if field in Depth.model_fields and self.depth not in (None, "standard") else "default"
 
     @property
     def store_path(self) -> Path:
@@ -255,8 +260,10 @@ class Settings(ModelSettings, SearchSettings, ServerSettings, BaseSettings):
         """The file of settings, whether or not it exists."""
         return self.home / CONFIG_FILE
 
-    def research_depth(self) -> Depth:
-        """Return how far a run goes: as `depth` says, but for the numbers that are set by themselves."""
+    def research_depth(self) -> Depth | None:
+        """Return how far a run goes: as `depth` says, but for numbers set by themselves; None where nothing is set."""
+        if all(self.source_of(name) == "default" for name in ("depth", *Depth.model_fields)):
+            return None
         return Depth.model_validate(self, from_attributes=True)
 
     def budget(self) -> Budget:

@@ -4,7 +4,7 @@ characters. It judges neither words nor markup.
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 Match = re.Match[str]
 _Replacement = Callable[[Match], str]
@@ -35,6 +35,8 @@ _ESCAPED = (
 # Joiners shape letters of Indic and Persian writing and join emoji; a selector picks a character's glyph.
 _SHAPING = "\u200c\u200d\ufe00-\ufe0f"
 _SUSPECT = re.compile(f"[{_UNSEEN}{_FAR}{_LINE_ENDS}{_SHAPING}]")
+# Blanks that a mark or a tag left before a stop; those before ".pth", ".NET" and ".5" are meant.
+BLANKS_BEFORE_STOP = re.compile(r"\s+(?=[,;)\]，。；：！？）、]|[.:!?](?![a-z\d_]|[A-Z]{2}))")
 # One set of characters at its beginning makes the search of a pattern fast.
 _UNWANTED = re.compile(f"[{_UNSEEN}{_FAR}{_LINE_ENDS}](?:{_ESCAPED}|(?<=\r)\n)?")
 _SHAPED = re.compile(f"[{_SHAPING}]+")
@@ -51,9 +53,16 @@ def clean_text(text: str) -> str:
 def clean_with_offsets(text: str, offsets: Iterable[int]) -> tuple[str, list[int]]:
     """Return the cleaned text, and where these offsets into the text stand in it."""
     moved = list(offsets)
-    for pattern, replacement in _STEPS if _SUSPECT.search(text) else _STEPS[-1:]:
+    for pattern, replacement in _steps_for(text):
         text, moved = _replace(text, moved, pattern, replacement)
     return text, moved
+
+
+def _steps_for(text: str) -> Sequence[tuple[re.Pattern[str], _Replacement]]:
+    """Return what may find something in a text; a page is cleaned in thousands of pieces, of which most are clean."""
+    if not (text.isascii() and text.isprintable()) and _SUSPECT.search(text):
+        return _STEPS
+    return _STEPS[-1:] if " ." in text or "\\" in text else ()
 
 
 def _replace(

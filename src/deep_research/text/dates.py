@@ -28,7 +28,7 @@ _PATTERNS = tuple(
     for hints, pattern in (
         ("- / .", rf"(?<![A-Za-z\d_.,$-]){_YEAR}([-/.]){_MONTH_NUMBER}\2{_DAY}(?![\d.]\d|\d)"),
         (_MONTHS, rf"\b{_MONTH}\s+{_DAY}(?:st|nd|rd|th)?,?\s+{_YEAR}\b"),
-        (_MONTHS, rf"\b{_DAY}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?\s+{_YEAR}\b"),
+        (_MONTHS, rf"\b{_DAY}(?:(?:st|nd|rd|th)?\s+(?:of\s+)?|-){_MONTH}(?:,?\s+|-){_YEAR}\b"),
         (_MONTHS, rf"\b{_MONTH},?\s+{_YEAR}\b"),
         ("-", rf"(?<![\w.,$-]){_YEAR}-(?P<month>0[1-9]|1[0-2])(?![\w%-]|[.,]\d)"),
         ("q", rf"\bQ(?P<quarter>[1-4])[\s,-]*(?:FY\s?)?{_YEAR}\b"),

@@ -9,6 +9,7 @@ Found text is only pointed out: it stays what it is, something a source says. Ra
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from deep_research.text.folding import to_simplified
@@ -228,8 +229,16 @@ class _Injection(NamedTuple):
     is_weak: bool
 
 
+# A page is looked through when it is read, and when passages of it are chosen.
+_REMEMBERED_CHARS = range(2_000, 100_000)
+
+
 def find_prompt_injection(text: str, grammar: Grammar = _GRAMMAR) -> tuple[tuple[int, int], ...]:
     """Return where a text commands an AI assistant, as offsets in order."""
+    return (_remembered if len(text) in _REMEMBERED_CHARS else _find)(text, grammar)
+
+
+def _find(text: str, grammar: Grammar) -> tuple[tuple[int, int], ...]:
     # Signs without a glyph between the letters hide a command from a plain search, not from a model.
     hidden = [match.start() - count for count, match in enumerate(_INVISIBLE.finditer(text))]
     shown = _INVISIBLE.sub("", text) if hidden else text
@@ -242,6 +251,9 @@ def find_prompt_injection(text: str, grammar: Grammar = _GRAMMAR) -> tuple[tuple
             found.append(_Injection(start, end, end, is_weak=False))
     spans = _certain(shown, sorted(found))
     return tuple((start + bisect_right(hidden, start), end + bisect_right(hidden, end - 1)) for start, end in spans)
+
+
+_remembered = lru_cache(maxsize=64)(_find)
 
 
 def _certain(text: str, found: list[_Injection]) -> Iterator[tuple[int, int]]:

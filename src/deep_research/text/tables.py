@@ -10,10 +10,12 @@ _ROW = re.compile(r"^[ \t]*(?P<row>\|.*)$", re.MULTILINE)
 _RULE = re.compile(r"\|[\s:|]*-[\s:|-]*")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _FIGURE = re.compile(r"\d")
-# A name may hold these figures: years, quarters, halves, months, and a number next to a letter or word ("Plant 3").
+# A name may hold these figures: years, quarters, halves, months, versions (2.6.4), and a number next to a letter or
+# word ("Plant 3").
 _NAMING_FIGURE = re.compile(
     r"(?<!\d)(?:(?:FY|CY)\s?'?\d\d|(?:FY|CY)?\s?(?:19|20)\d\d(?:[-/.]\d{1,4}){0,2}\s?[年EFA]?|1\d\d年|[1-4][QH](?:\d\d){0,2}"
-    r"|\d{1,2}\s?[月季])(?!\d|,\d|%)|[QH][1-4]|(?<=[^\W\d_])[\s_-]?'?\d{1,3}(?:\.\d)?(?![\d.,%])",
+    r"|\d{1,2}\s?[月季])(?!\d|,\d|%)|[QH][1-4]|(?<![\d.])\d{1,3}(?:\.\d{1,3}){2}(?![\d.])"
+    r"|(?<=[^\W\d_])[\s_-]?'?\d{1,3}(?:\.\d)?(?![\d.,%])",
     re.IGNORECASE,
 )
 # A label may say in brackets what its column is measured in: "price (per 250 g)".

@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from deep_research.report.evidence.passage import Passage
+from deep_research.text.headings import headings_above
 from deep_research.text.sentences import split_sentences
 from deep_research.text.tables import TextTable, find_tables
 from deep_research.value import Value
@@ -163,9 +164,12 @@ def _objection(sentence: ShippedSentence, listing: Listing, read: Callable[[str]
         return ""
     passages = [listing.evidence[id_] for id_ in sentence.evidence if id_ in listing.evidence]
     stored = [document.text for piece in passages if (document := read(piece.document))]
-    titles = [*stored, *(source.title for source in listing.sources.values())]
+    sources = {source.document: source.title for source in listing.sources.values()}
+    named = [sources.get(piece.document, "") for piece in passages]
+    named += [headings_above(document.text, piece.start) for piece in passages if (document := read(piece.document))]
     asked, language = (listing.edition.question, listing.edition.language) if listing.edition else ("", "en")
-    refused = veto(sentence, passages, titles=titles, asked=asked, language=language, is_judged=True)
+    titles = [*stored, *sources.values()]
+    refused = veto(sentence, passages, titles=titles, asked=asked, known=named, language=language, is_judged=True)
     if not refused:
         return ""
     return f"the passages do not carry the sentence ({refused.reason})"

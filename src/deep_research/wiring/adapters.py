@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from deep_research.errors import ConfigurationError
 from deep_research.settings import Settings
-from deep_research.wiring.models import models_from, reasoner_from
+from deep_research.wiring.models import known_window, models_from, reasoner_from
 from deep_research.wiring.stores import open_store, shared_limiter
 from deep_research.wiring.traces import observers_from
 
@@ -42,6 +42,7 @@ def build(settings: Settings) -> "Adapters":
         fallback=fallback,
         reasoner=reasoner_from(settings, fallback, web.specs.values()) if models.chain else None,
         models=models.chain,
+        window=known_window(settings) if models.chain else Adapters.window,
         model_tries=settings.model_tries,
         corpus=corpus,
         engines=(*(() if corpus is None else (CorpusSearch(corpus.corpus),)), *web.engines),
@@ -71,11 +72,10 @@ def build(settings: Settings) -> "Adapters":
     )
 
 
-def adapters_for(settings: Settings, wiring: str | None = None) -> "Adapters":
+def adapters_for(settings: Settings, name: str) -> "Adapters":
     """Build the parts with the named function (`module:function`); a run's own row names the one it began with."""
     from deep_research.pipeline.adapters import Adapters
 
-    name = wiring or settings.wiring
     module, _, function = name.partition(":")
     try:
         builder = getattr(import_module(module), function)

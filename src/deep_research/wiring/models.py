@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deep_research.errors import ConfigurationError
 from deep_research.llm.address import is_local
-from deep_research.llm.registry import PROVIDERS, ModelName, Provider, is_provider, model_named
+from deep_research.llm.registry import OWN_WINDOW, PROVIDERS, ModelName, Provider, is_provider, model_named
 from deep_research.settings import Settings, variable_of
 from deep_research.wiring.stores import shared_limiter
 
@@ -195,6 +195,12 @@ def models_from(settings: Settings) -> Models:
     return Models(tuple(RoleModels(*pair) for pair in pairs), close)
 
 
+def known_window(settings: Settings) -> int:
+    """Return how many tokens the chosen models hold: as is set, else what each has at least; one's own is not known."""
+    windows = [model_named(name).provider.window for name in chosen_models(settings)]
+    return settings.model_window or min(windows, default=OWN_WINDOW)
+
+
 def reasoner_from(
     settings: Settings, fallback: "ExtractiveReasoner", engines: "Iterable[EngineSpec]"
 ) -> "Callable[[ChatModel], Reasoner]":
@@ -205,13 +211,12 @@ def reasoner_from(
 
     prompts = Prompts(settings.prompts)
     prompts.check()
-    windows = [model_named(name).provider.window for name in chosen_models(settings)]
     options = PromptOptions(
         stable_prefix=settings.stable_prefix,
         todo_recitation=settings.todo_recitation,
         error_preservation=settings.error_preservation,
         tool_mask=settings.tool_mask,
-        window=settings.model_window or min(windows, default=PromptOptions.window),
+        window=known_window(settings),
     )
     at_hand = list(engines)
     sources = describe([spec for spec in at_hand if spec.is_specialist])

@@ -6,10 +6,14 @@ import zipfile
 from dataclasses import replace
 from pathlib import Path
 
+import docx
+import pypdfium2 as pdfium
 import pytest
 
 from deep_research.errors import UsageError
 from deep_research.export.formats import FORMATS, check_format, exported, markdown_with_figures
+from deep_research.report.citation import Source
+from deep_research.request import Language
 from tests.support.editions import contents
 
 
@@ -37,3 +41,17 @@ def test_markdown_brings_the_figures_that_it_links_to(tmp_path: Path) -> None:
 
 def test_what_most_people_want_comes_first() -> None:
     assert list(FORMATS)[:2] == ["pdf", "docx"]
+
+
+@pytest.mark.parametrize(("language", "byline"), [("en", "Ann Lee et al., 2015"), ("zh-Hans", "李安 等, 2015")])
+def test_every_list_of_references_names_who_wrote_a_source_and_when(language: Language, byline: str) -> None:
+    source = Source(document="x1", title="The valves", address="https://valves.test/7", byline=byline)
+    told = contents(language, sources=[source])
+    shown = f"The valves ({byline})"
+    with pdfium.PdfDocument(exported(told, "pdf")) as printed:
+        pages = " ".join(page.get_textpage().get_text_bounded() for page in printed)
+    written = docx.Document(io.BytesIO(exported(told, "docx")))
+    assert "".join(shown.split()) in "".join(pages.split())
+    assert any(shown in "".join(paragraph.text.split("\n")) for paragraph in written.paragraphs)
+    html = exported(told, "html").decode()
+    assert html.count(shown) == 2

@@ -2,10 +2,14 @@
 
 from collections.abc import Sequence
 
-from deep_research.pipeline.abstract import bounded
+from deep_research.pipeline import abstract
 from deep_research.report.paragraph import ListMark, Paragraph, Sentence, note
 
 LONG = "Harbour number {} was deepened at great cost " + "and with much care " * 8 + "again."
+
+
+def bounded(answer: Sequence[Paragraph]) -> tuple[Sequence[Paragraph], Sequence[Paragraph]]:
+    return abstract.bounded(answer, "en", has_chapters=False)
 
 
 def told(*texts: str, mark: ListMark = "", evidence: tuple[str, ...] = ("e1",)) -> Paragraph:
@@ -36,6 +40,16 @@ def test_chinese_is_counted_in_characters() -> None:
     lines = [f"第{number}座港口" + "疏浚" * 30 + "。" for number in range(1, 6)]
     kept, rest = bounded([told(*lines)])
     assert (len(texts(kept)), len(texts(rest))) == (3, 2)
+
+
+def test_before_chapters_it_may_have_300_words_or_600_characters() -> None:
+    lines = [LONG.format(number) for number in range(1, 12)]
+    for language, own, in_one_piece, before_chapters in (
+        ("en", lines, 4, 7),
+        ("zh-Hans", [f"第{number}座港口" + "疏浚" * 30 + "。" for number in range(1, 12)], 3, 9),
+    ):
+        counts = [len(texts(abstract.bounded([told(*own)], language, has_chapters=has)[0])) for has in (False, True)]
+        assert counts == [in_one_piece, before_chapters]
 
 
 def test_no_part_begins_with_what_leans_on_the_other_or_ends_without_a_citation() -> None:

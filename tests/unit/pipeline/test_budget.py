@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.pipeline.budget import BudgetLedger, allocate
-from deep_research.request import Budget, Depth, Spend
+from deep_research.pipeline.budget import BudgetLedger
+from deep_research.pipeline.stages.plan import as_allocated
+from deep_research.reasoning.values import Plan, SectionPlan
+from deep_research.report.sources.hit import SearchQuery
+from deep_research.request import Budget, Depth, ResearchRequest, Spend
 
 
 def _ledger(*, active_s: float = 0.0, **limits: float) -> BudgetLedger:
@@ -78,22 +81,19 @@ def test_money_never_goes_over_the_limit_by_rounding(cents, limit_cents):
     assert paid <= limit_cents
 
 
-@given(st.integers(1, 10), st.integers(1, 12), st.integers(1, 12), st.integers(0, 40), st.integers(1, 5))
-def test_every_query_is_dealt_once_and_earlier_sections_come_first(rounds, first, later, total, sections):
-    depth = Depth(
-        max_iterations=rounds,
-        queries_first_iteration=first,
-        queries_followup_iteration=later,
-        max_total_queries=total,
+@given(st.integers(1, 12), st.integers(0, 40), st.integers(1, 5))
+def test_every_query_of_the_first_round_is_dealt_once_and_earlier_sections_come_first(first, total, sections):
+    depth = Depth(queries_first_iteration=first, max_total_queries=total)
+    queries = tuple(SearchQuery(query=f"q{number}") for number in range(20))
+    titles = [f"s{number}" for number in range(sections)]
+    plan = Plan(
+        research_title="t", sections=tuple(SectionPlan(title=title, search_queries=queries) for title in titles)
     )
-    counts = depth.rounds()
-    dealt = allocate(counts, sections)
-    assert len(dealt) == sections
-    assert [sum(grants) for grants in zip(*dealt, strict=True)] == counts
-    assert sum(map(sum, dealt)) <= total
-    for grants in zip(*dealt, strict=True):
-        assert list(grants) == sorted(grants, reverse=True)
-        assert max(grants) - min(grants) <= 1
+    allocated = as_allocated(plan, ResearchRequest(question="q", depth=depth))
+    shares = [len(section.search_queries) for section in allocated.sections]
+    assert sum(shares) == min(first, total)
+    assert shares == sorted(shares, reverse=True)
+    assert max(shares) - min(shares) <= 1
 
 
 async def test_a_call_waits_for_reservations_and_is_refused_only_by_what_is_really_spent() -> None:

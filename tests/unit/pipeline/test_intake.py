@@ -123,7 +123,7 @@ def test_rules_give_the_focuses_of_a_question_and_of_its_answers() -> None:
         request = ResearchRequest(question=question, rules=rules, focus=own)
         inquiry = inquiry_from(request, DeepResearchState(exchanges=told(*answers), **given))
         assessment = Assessment(next_action="START_RESEARCH", confidence=1, task=TaskBrief(goal="g"))
-        brief = brief_from(inquiry, assessment, length="standard", today="2026-01-31")
+        brief = brief_from(inquiry, assessment, today="2026-01-31")
         return brief.focus, brief.has_own_focus
 
     assert focus("KRAS inhibitors") == (("Targets", "Drugs"), True)

@@ -11,7 +11,7 @@ from deep_research.errors import InputError
 from deep_research.pipeline.approval import Correction, answered_plan, correction_in, is_asked
 from deep_research.pipeline.plan_text import plan_as_text, plan_from_text
 from deep_research.pipeline.stages.plan import by_own_focus
-from deep_research.reasoning.values import Brief, Plan, SectionPlan
+from deep_research.reasoning.values import Brief, MapEntry, Plan, SectionPlan
 from deep_research.report.sources.hit import SearchQuery
 from deep_research.request import ResearchRequest
 from deep_research.text.messages.words import words_in
@@ -25,6 +25,11 @@ PLAN = Plan(
         SectionPlan(title="Costs", description="What was paid", search_queries=(SearchQuery(query="costs", goal="g"),)),
         SectionPlan(title="效果"),
         SectionPlan(title="2024", description="- a: b # c"),
+    ),
+    entries=(
+        MapEntry(name="Sponge act: of 2013", section="Costs"),
+        MapEntry(name="透水铺装", section="效果"),
+        MapEntry(name="Wuhan"),
     ),
 )
 
@@ -59,7 +64,8 @@ def test_every_plan_survives_the_editor(parts: list[tuple[str, str, list[str]]],
         SectionPlan(title=name, description=about, search_queries=tuple(SearchQuery(query=query) for query in queries))
         for name, about, queries in parts
     )
-    plan = Plan(research_title=title, sections=sections)
+    entries = tuple(MapEntry(name=about, section=name) for about, name in {part[1]: part[0] for part in parts}.items())
+    plan = Plan(research_title=title, sections=sections, entries=entries)
     assert plan_from_text(plan_as_text(plan, head="x"), plan, SAY) == plan
 
 
@@ -89,7 +95,18 @@ def test_plan_is_approved_in_three_scripts(answer: str) -> None:
     ["drop 1,3", "Drop 3, 1", "remove sections 1 3", "删除 1、3", "刪除1，3", "去掉第 1、3 节", "去掉第1和3節"],
 )
 def test_sections_are_dropped_in_three_scripts(answer: str) -> None:
-    assert [section.title for section in answered_plan(PLAN, answer, SAY).sections] == ["效果"]
+    plan = answered_plan(PLAN, answer, SAY)
+    assert [section.title for section in plan.sections] == ["效果"]
+    assert plan.entries == PLAN.entries[1:], "nothing is looked for that belongs to a section that was dropped"
+
+
+def test_what_is_looked_for_is_listed_by_name_and_stays_as_it_was_where_nobody_lists_it() -> None:
+    edited = plan_as_text(PLAN, head="x").replace("- 透水铺装", "- Zhenjiang")
+    assert plan_from_text(edited, PLAN, SAY).entries == (PLAN.entries[0], MapEntry(name="Zhenjiang"), PLAN.entries[2])
+    data = PLAN.to_json()
+    assert answered_plan(PLAN, data, SAY) == PLAN
+    assert answered_plan(PLAN, {key: data[key] for key in data if key != "entries"}, SAY) == PLAN
+    assert answered_plan(PLAN, data | {"entries": None}, SAY).entries == ()
 
 
 @pytest.mark.parametrize(
@@ -119,6 +136,9 @@ def test_anything_else_is_no_approval(answer: str) -> None:
         ({"research_title": None}, "research_title: it is empty"),
         ({"research_title": ["a"]}, "research_title: a text"),
         ({"domains": "law"}, "domains: a list"),
+        ({"entries": "Wuhan"}, "entries: a list"),
+        ({"entries": ["Wuhan", {}]}, "entries 2: it is empty"),
+        ({"entries": [1]}, "entries 1: a text"),
     ],
 )
 def test_bad_plan_is_explained_by_key(change: dict[str, Any], said: str) -> None:

@@ -66,7 +66,7 @@ async def test_the_names_of_the_second_document_work(settings: Settings) -> None
 
 def test_the_graph_can_be_drawn(settings: Settings) -> None:
     drawn = build_deep_research_graph(settings=settings).draw_mermaid()
-    for node in ("intake", "ask", "confirm", "harvest", "supervise", "cache"):
+    for node in ("intake", "ask", "confirm", "search", "choose", "batch", "reflect", "supervise", "cache"):
         assert node in drawn
 
 
@@ -99,4 +99,4 @@ def test_a_listener_that_raises_does_not_stop_the_run(tmp_path: Path) -> None:
 
 def test_a_run_nobody_knows_is_said_to_be(tmp_path: Path) -> None:
     with pytest.raises(UnknownRun):
-        asyncio.run(Lab(User(tmp_path)).processor().runtime.resume("0123456789"))
+        asyncio.run(Lab(User(tmp_path)).processor().resume("0123456789"))

@@ -1,6 +1,5 @@
 """`rounds.jsonl`: a line for each section and round, from what was told, and never an older state over a newer one."""
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from deep_research.pipeline.round_log import FILE, RoundLog, rounds_of
 from deep_research.storage.database.sqlite import SqliteFile
 from deep_research.storage.store.port import Lease, NewEvent
 from deep_research.storage.store.store import Store
-from deep_research.value import JsonObject
+from deep_research.value import Json, JsonObject
 from tests.support.store_samples import START, start_run
 
 JUDGED: JsonObject = {
@@ -68,6 +67,32 @@ def test_a_round_is_one_line_with_all_that_was_asked_read_and_judged() -> None:
     }
 
 
+def test_what_is_searched_and_read_for_all_sections_counts_for_the_one_that_it_served() -> None:
+    def at(section: int, kind: EventKind, place: str, title: str, **data: Json) -> tuple[EventKind, str, JsonObject]:
+        return kind, f"section/{section}/round/1{place}:0", {"section": title, **data}
+
+    told = [
+        # The first two sections are those of a plan that nobody follows any more.
+        at(1, "serp-query", "", "Costs", queries=[{"query": "a"}]),
+        at(1, "source", "/batch/1/x", "Costs", document="x", evidence=2),
+        at(3, "serp-query", "", "Noise", queries=[{"query": "b"}]),
+        at(4, "serp-query", "", "Costs", queries=[{"query": "c"}, {"query": "d"}]),
+        at(3, "source", "/batch/1/x", "Costs", document="x", evidence=2),
+        at(3, "source", "/batch/1/y", "Noise", document="y", evidence=1),
+        at(3, "search-task", "/task/1", "Noise"),
+        at(3, "search-task", "/task/2", "Costs"),
+        at(3, "search-task", "/task/3", "Costs"),
+        *(at(number, "section-coverage", "/reflect", title) for number, title in ((3, "Noise"), (4, "Costs"))),
+    ]
+    lines = rounds_of(events(*told))
+    names = ("section", "queries", "searched", "pages", "evidence")
+    assert [tuple(line[name] for name in names) for line in lines] == [
+        ("Costs", ["a"], 0, 1, 2),
+        ("Noise", ["b"], 1, 1, 1),
+        ("Costs", ["c", "d"], 2, 1, 2),
+    ]
+
+
 def test_rounds_stand_in_the_order_of_the_plan_whatever_ended_first() -> None:
     mixed = events(*told(10, 1, "Last"), *told(2, 2, "Costs"), *told(2, 1, "Costs"))
     assert [(line["section"], line["round"]) for line in rounds_of(mixed)] == [("Costs", 1), ("Costs", 2), ("Last", 1)]
@@ -89,17 +114,14 @@ def test_what_a_retry_tells_anew_replaces_what_was_told_before() -> None:
     assert (line["score"], line["stop"]) == (8, "sufficient")
 
 
-async def test_sections_that_end_at_once_leave_every_round_in_the_file(tmp_path: Path) -> None:
+async def test_every_round_that_has_ended_is_in_the_file(tmp_path: Path) -> None:
     store = Store(SqliteFile(tmp_path / "store.db"))
     try:
         lease = await start_run(store)
         folder, log = RunFolder(tmp_path, store=store, lease=lease), RoundLog()
-
-        async def end(section: int) -> None:
+        for section in range(1, 9):
             await _tell(store, lease, section)
             await log.write(folder)
-
-        await asyncio.gather(*(end(section) for section in range(1, 9)))
         lines = (tmp_path / FILE).read_text(encoding="utf-8").splitlines()
         assert [json.loads(line)["section"] for line in lines] == [f"S{section}" for section in range(1, 9)]
         # A process that goes on with the run knows nothing and writes the same.

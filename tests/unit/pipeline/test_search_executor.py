@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -16,11 +17,13 @@ from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.context import RunContext, StageContext
 from deep_research.pipeline.folder import RunFolder
 from deep_research.pipeline.journal import Journal, longest_chain_s
-from deep_research.pipeline.stages.harvest import SearchExecutor
+from deep_research.pipeline.stages.harvest import SearchExecutor, harvest
+from deep_research.pipeline.state import TaskState
 from deep_research.pipeline.streaming import StreamingManager
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
+from deep_research.reasoning.values import SectionPlan
 from deep_research.report.sources.hit import Hit, SearchQuery
-from deep_research.request import Budget, ResearchRequest, SearchEngineConfig, Spend
+from deep_research.request import Budget, EarlierRun, ResearchRequest, SearchEngineConfig, Spend
 from deep_research.storage.database.sqlite import SqliteFile
 from deep_research.storage.store.lease import current_owner
 from deep_research.storage.store.port import JournalRow, Lease
@@ -337,3 +340,22 @@ async def test_a_hanging_engine_costs_its_own_timeout_and_nobody_elses(setup: Se
     assert hanging.was_cancelled
     row = (await setup.rows(context, "search"))["hanging"]
     assert "no answer within" in cast("dict[str, str]", row.error)["detail"]
+
+
+@pytest.mark.parametrize("titles", [("What it cost",), ("Costs", "Noise")], ids=["this version", "an earlier one"])
+async def test_the_first_task_of_an_update_reads_again_what_the_earlier_report_cites(titles: tuple[str, ...]) -> None:
+    class Nothing(SearchExecutor):
+        async def execute(self, query: SearchQuery, context: StageContext) -> list[Hit]:
+            return []
+
+    class Kept:
+        async def keep(self, hits: list[Hit]) -> list[Hit]:
+            return hits
+
+    sources = {title: {f"https://{title}.test": title} for title in titles}
+    request = ResearchRequest(question="q?", update=EarlierRun(run="r", brief={}, plan={}, sources=sources))
+    context = cast(StageContext, SimpleNamespace(request=request, records=Kept()))
+    state = TaskState(section=SectionPlan(title="What it cost"), outline=("Costs", "Noise"), round=1)
+    first, second = [(await harvest(state.replace(task=task), context, Nothing()))["hits"] for task in (1, 2)]
+    assert [hit.address for hit in first] == [f"https://{title}.test" for title in titles]
+    assert second == []

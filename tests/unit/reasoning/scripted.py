@@ -87,4 +87,4 @@ def told(*sentences: Sentence, section: str = "Costs") -> Paragraph:
 
 
 SCORES = {"coverage": 8, "depth": 6, "diversity": 3, "consistency": 9, "recency": 5}
-REFLECTION = json.dumps({**SCORES, "synthesis": "It cost €3.4 million."})
+REFLECTION = json.dumps({**SCORES, "added": "It cost €3.4 million."})

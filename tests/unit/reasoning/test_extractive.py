@@ -24,7 +24,6 @@ from deep_research.reasoning.values import (
 from deep_research.report.evidence.passage import Evidence, Passage, evidence_from
 from deep_research.report.paragraph import Paragraph, Sentence
 from deep_research.report.sources.document import Document, text_id
-from deep_research.report.sources.hit import SearchQuery
 from deep_research.request import Language
 from deep_research.verify.row import check_cells
 from tests.unit.reasoning.pieces import FixedCorpus, brief, piece
@@ -132,20 +131,20 @@ async def evidence_for(reasoner: ExtractiveReasoner, wanted: Brief, plan: Plan) 
             brief=wanted,
             section=plan.sections[0],
             outline=outline,
-            query=SearchQuery(query="q", goal="g"),
-            document=read,
+            documents=(read,),
         )
         for finding in await reasoner.extract(reading):
-            found[finding.section or outline[0]].append(_evidence(finding, reading))
+            found[finding.section or outline[0]].append(_evidence(finding, read))
     return found
 
 
-def _evidence(finding: Finding, reading: ReadingRequest) -> Evidence:
-    own = Passage(document=reading.document.id, start=finding.start, end=finding.end)
+def _evidence(finding: Finding, read: Document) -> Evidence:
+    assert finding.document == read.id
+    own = Passage(document=read.id, start=finding.start, end=finding.end)
     header = Passage(document=own.document, start=finding.header[0], end=finding.header[1]).id if finding.header else ""
     return evidence_from(
         own,
-        text=reading.document.text,
+        text=read.text,
         finding=finding.finding,
         section=finding.section,
         score=finding.score,
@@ -349,8 +348,7 @@ async def findings_in(text: str, *spans: tuple[int, int]) -> list[tuple[str, str
     reading = ReadingRequest(
         brief=brief("storage tank repairs"),
         section=SectionPlan(title="s"),
-        query=SearchQuery(query="q", goal="g"),
-        document=document("long.txt", text).model_copy(update={"title": "Storage tank repairs"}),
+        documents=(document("long.txt", text).model_copy(update={"title": "Storage tank repairs"}),),
     )
     corpus = FixedCorpus(text, *spans, total=100, storag=10, tank=10, repair=10)
     found = await ExtractiveReasoner(corpus).extract(reading)

@@ -91,6 +91,17 @@ async def test_what_the_asker_did_not_write_is_not_taken_from_a_model() -> None:
     assert analysis == analyze_question(question)
 
 
+@pytest.mark.parametrize(
+    ("said", "breadth"), [("field", "field"), ("Fact", "fact"), (" comparison ", "comparison"), (None, ""), ("", "")]
+)
+async def test_how_wide_a_question_is_comes_with_the_same_answer(said: object, breadth: str) -> None:
+    model = Scripted([json.dumps(_CLEAR | {"breadth": said})])
+    assessment = await reasoner_of(model).assess(Inquiry(question="Who mended the mast at Lower Ford?"))
+    assert assessment.breadth == breadth
+    [request] = model.requests
+    assert "a subject with its history, its alternatives and a decision that needs all of them" in request.text
+
+
 @pytest.mark.parametrize("nothing", [None, [], "", {}])
 async def test_an_analysis_that_a_model_leaves_out_is_made_by_rules(nothing: object) -> None:
     question = "Who mended the mast at Lower Ford, and what did that cost?"

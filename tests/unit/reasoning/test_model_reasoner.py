@@ -28,7 +28,6 @@ from deep_research.reasoning.values import (
 from deep_research.report.evidence.passage import Evidence
 from deep_research.report.paragraph import Sentence, Verdict
 from deep_research.report.sources.document import Document
-from deep_research.report.sources.hit import SearchQuery
 from tests.unit.reasoning.pieces import rows_of, table
 from tests.unit.reasoning.scripted import (
     REFLECTION,
@@ -45,15 +44,15 @@ from tests.unit.reasoning.scripted import (
 
 
 async def test_a_reflection_carries_the_five_dimensions_and_is_told_where_the_passages_come_from() -> None:
-    answer = {**SCORES, "synthesis": "It cost much.", "gaps": ["who paid"], "next_queries": ["who paid"]}
+    answer = {**SCORES, "added": "It cost much.", "gaps": ["who paid"], "next_queries": ["who paid"]}
     model = Scripted([json.dumps(answer)])
     sources = tuple(
         SourceFacts(document=name, host=host, published=day)
         for name, host, day in (("a", "x.test", "2019-05-01"), ("b", "x.test", "2024"), ("c", "y.test", ""))
     )
-    judged = await reasoner_of(model).reflect(work_of(2, sources=sources))
+    judged = await reasoner_of(model).reflect(work_of(2, sources=sources, synthesis="It was repaired."))
     assert judged.dimensions.to_json() == SCORES
-    assert (judged.synthesis, judged.coverage) == ("It cost much.", 0.8)
+    assert (judged.synthesis, judged.coverage) == ("It was repaired.\n\nIt cost much.", 0.8)
     assert (judged.overall_score, judged.is_sufficient, judged.gaps) == (6, False, ("who paid",))
     told = "3 documents, of 2 sites on the web; dated 2019 to 2024; 1 without a date"
     assert told in model.requests[0].prompt
@@ -195,9 +194,8 @@ def reading_of(text: str, *outline: str, warnings: tuple[str, ...] = ()) -> Read
     document = Document(
         id="d", snapshot="s", title="R", text=text, media_type="text/plain", extractor="plain 1", warnings=warnings
     )
-    query = SearchQuery(query="cost")
     section = SectionPlan(title="Costs")
-    return ReadingRequest(brief=brief_of(), section=section, outline=outline, query=query, document=document)
+    return ReadingRequest(brief=brief_of(), section=section, outline=outline, documents=(document,))
 
 
 async def test_only_passages_that_were_shown_become_findings() -> None:
@@ -255,8 +253,7 @@ async def test_a_note_of_one_line_is_not_lost(question: str, text: str) -> None:
     reading = ReadingRequest(
         brief=brief_of("en" if question.isascii() else "zh-Hans", question),
         section=SectionPlan(title="Costs"),
-        query=SearchQuery(query="cost"),
-        document=document,
+        documents=(document,),
     )
     (found,) = await reasoner_of(Scripted()).extract(reading)
     assert text[found.start : found.end] == text
@@ -266,9 +263,7 @@ async def test_a_note_of_one_line_is_not_lost(question: str, text: str) -> None:
 async def test_a_page_with_a_title_alone_costs_no_call(text: str) -> None:
     model = Scripted()
     document = Document(id="d", snapshot="s", title=text, text=text, media_type="text/plain", extractor="plain 1")
-    reading = ReadingRequest(
-        brief=brief_of(), section=SectionPlan(title="Costs"), query=SearchQuery(query="cost"), document=document
-    )
+    reading = ReadingRequest(brief=brief_of(), section=SectionPlan(title="Costs"), documents=(document,))
     assert await reasoner_of(model).extract(reading) == ()
     assert model.requests == []
 
@@ -317,16 +312,10 @@ async def test_a_suspect_or_longer_document_is_asked_about(text: str, warnings: 
     assert (WARNING in model.requests[0].text) is bool(warnings)
 
 
-async def test_room_is_made_by_rules_and_only_where_it_is_short() -> None:
+async def test_all_evidence_is_kept_for_whoever_writes_and_nobody_is_asked() -> None:
     model = Scripted()
-    reasoner = reasoner_of(model)
-    room = brief_of().evidence_limit
-    for work in (work_of(room), work_of(room + 5)):
-        assert (await reasoner.compress(work)).evidence == tuple(piece.id for piece in work.evidence)
-    large = work_of().model_copy(update={"evidence": tuple(_long(number) for number in range(1, 201))})
-    kept = await reasoner.compress(large)
-    assert kept == await ExtractiveReasoner().compress(large)
-    assert 0 < len(kept.evidence) <= room
+    work = work_of().replace(evidence=tuple(_long(number) for number in range(1, 201)))
+    assert (await reasoner_of(model).compress(work)).evidence == tuple(piece.id for piece in work.evidence)
     assert model.requests == []
 
 
@@ -383,27 +372,38 @@ async def test_every_prompt_without_its_evidence_has_at_most_three_thousand_toke
     await reasoner.queries(QueryRequest(brief=work.brief, section=work.section, count=3))
     await reasoner.reflect(work)
     await reasoner.draft(findings_of(work))
+    where = {piece.id: Context(title="Harbour 1") for piece in work.evidence}
+    findings = findings_of(work, contexts=where, words=4_000)
+    chapters = await reasoner.outline(findings)
+    await reasoner.draft(findings.replace(chapters=chapters, chapter=1))
     body = (told(Sentence(text="It cost much.", evidence=("id0001",))),)
+    draft = Draft(brief=work.brief, plan=plan, paragraphs=body, evidence=work.evidence, words=200)
+    await reasoner.answer(draft)
     await reasoner.judge(Support(brief=work.brief, paragraphs=body, passages=work.evidence))
-    await reasoner.edit(Draft(brief=work.brief, plan=plan, paragraphs=body, evidence=work.evidence))
-    sizes = {request.act: tokens_at_most(request.text) for request in model.requests}
-    assert len(sizes) == 7
-    assert max(sizes.values()) <= 3_000, sizes
+    await reasoner.edit(draft)
+    acts = ["assess", "plan", "queries", "reflect", "draft", "outline", "draft", "answer", "judge", "edit"]
+    assert [request.act for request in model.requests] == acts
+    sizes = [(request.act, tokens_at_most(request.text)) for request in model.requests]
+    assert all(size <= 3_000 for _, size in sizes), sizes
 
 
-async def test_the_prompts_of_a_section_begin_alike_to_the_end_of_their_material() -> None:
+async def test_judgements_begin_alike_and_are_shown_what_their_round_found() -> None:
     model = Scripted()
-    reasoner = reasoner_of(model)
-    await reasoner.reflect(work_of(4))
-    await reasoner.reflect(work_of(6, round=2))
+    reasoner, work = reasoner_of(model), work_of(6)
+    ids = [piece.id for piece in work.evidence]
+    await reasoner.reflect(work.replace(evidence=work.evidence[:4], fresh=tuple(ids[:4])))
+    await reasoner.reflect(work.replace(fresh=tuple(ids[4:]), round=2, synthesis="It cost much."))
     first, later = model.requests
     assert first.system == later.system
-    assert later.context[: len(first.context)] == first.context
-    assert len(later.context) == len(first.context) + 2
+    assert later.context[0] == first.context[0]
+    shown = [[piece.id for piece in work.evidence if piece.quote in one.text] for one in (first, later)]
+    assert shown == [ids[:4], ids[4:]]
+    assert "It cost much." in later.prompt
 
 
 async def test_each_habit_can_be_switched_off() -> None:
     work = work_of(2, failures=("https://example.test/x: 403",))
+    work = work.replace(fresh=tuple(piece.id for piece in work.evidence))
 
     async def prompt(options: PromptOptions) -> ModelRequest:
         model = Scripted()

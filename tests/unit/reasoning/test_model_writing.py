@@ -158,10 +158,10 @@ def _support(*sentences: Sentence) -> Support:
 async def test_a_judge_sees_the_neighbours_and_judges_only_what_has_no_verdict() -> None:
     answer = {
         "sentences": [1, 2, 3, 9],
-        "verdicts": ["Not Found", "not_found", "goes beyond", "supported"],
+        "verdicts": ["not_found", "Not Found", "goes beyond", "supported"],
         "spans": ["", "", "", ""],
         "passages": ["", "", "E2, E77", ""],
-        "reasons": ["nobody says so", "made false", "", ""],
+        "reasons": ["made false", "nobody says so", "", ""],
     }
     model = Scripted([json.dumps(answer)])
     judged = await reasoner_of(model).judge(_support(*_SENTENCES))
@@ -169,7 +169,7 @@ async def test_a_judge_sees_the_neighbours_and_judges_only_what_has_no_verdict()
         (1, "not_found", (), "nobody says so"),
         (3, "goes_beyond", ("id0002",), ""),
     ]
-    text = r"1 \(finding\) Harbour 1 cost little. \[E1\]\nAs said.\n2 \(finding\) (.+) \[E2\]\n3 \(conclusion\) So one"
+    text = r"1 \(finding\) (.+) \[E2\]\n2 \(finding\) Harbour 1 cost little. \[E1\]\nAs said.\n3 \(conclusion\) So one"
     planted = re.search(text, model.requests[0].prompt)
     assert planted, "a statement that was made false stands among them"
     assert "The retrofit of harbour" in planted[1]
@@ -230,6 +230,7 @@ async def test_an_editor_hands_back_a_row_as_cells_or_deletes_it_or_changes_noth
         plan=Plan(research_title="T", sections=()),
         paragraphs=(table,),
         evidence=work_of().evidence,
+        words=200,
     )
     texts = ["| Harbour 1 | **€3.4 million** | [E1, E2] |", "", "Harbour 3 cost €9.4 million [E3].", "| Harbour 4 |"]
     model = Scripted([json.dumps({"sentences": [1, 2, 3, 4], "texts": texts})])
@@ -238,7 +239,26 @@ async def test_an_editor_hands_back_a_row_as_cells_or_deletes_it_or_changes_noth
         (1, (row((("Port", "Harbour 1"), ("Cost", "€3.4 million")), ("id0001", "id0002")),)),
         (2, ()),
     ]
-    assert "1 (finding, table row) Port: Harbour 1; Cost: €1 million [E1]" in model.requests[0].prompt
+    assert "| Port | Cost |\n1 (finding, table row) | Harbour 1 | €1 million | [E1]" in model.requests[0].prompt
+
+
+async def test_an_editor_sees_and_may_fill_the_empty_cells_of_a_row() -> None:
+    rows = [
+        row((("Port", "Harbour 1"), ("Cost", "€1 million"), ("Why", "storms")), ("id0001",)),
+        row((("Port", "Harbour 2"), ("Why", "age")), ("id0002",)),
+    ]
+    draft = Draft(
+        brief=brief_of(),
+        plan=Plan(research_title="T", sections=()),
+        paragraphs=(Paragraph(section="Costs", kind="table", sentences=tuple(rows)),),
+        evidence=work_of().evidence,
+        words=200,
+    )
+    model = Scripted([json.dumps({"sentences": [2], "texts": ["| Harbour 2 | €2 million | age | [E2] |"]})])
+    edits = await reasoner_of(model).edit(draft)
+    assert "2 (finding, table row) | Harbour 2 |  | age | [E2]" in model.requests[0].prompt
+    cells = (("Port", "Harbour 2"), ("Cost", "€2 million"), ("Why", "age"))
+    assert [edit.sentences for edit in edits] == [(row(cells, ("id0002",)),)]
 
 
 async def test_a_row_may_be_edited_into_a_calculation_or_a_conclusion() -> None:
@@ -248,6 +268,7 @@ async def test_a_row_may_be_edited_into_a_calculation_or_a_conclusion() -> None:
         plan=Plan(research_title="T", sections=()),
         paragraphs=(Paragraph(section="Costs", kind="table", sentences=(before, before)),),
         evidence=work_of().evidence,
+        words=200,
     )
     texts = ["| Both | 9.8 | [calc: 3.4 + 6.4 = 9.8; E1, E2] |", "| Two | dear | [so: E2] |"]
     edits = await reasoner_of(Scripted([json.dumps({"sentences": [1, 2], "texts": texts})])).edit(draft)

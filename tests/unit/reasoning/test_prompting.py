@@ -15,11 +15,11 @@ ACTS = {name for name in dir(Reasoner) if not name.startswith("_")}
 # Room is made and backing counted by rules, and the answer stands in the draft: no model is asked.
 BY_RULES = {"analyze", "compress", "conclude"}
 # What prompts share, and what is said to an answer that cannot be used.
-PARTS = {"system", "brief", "section", "repair"}
+PARTS = {"system", "brief", "repair", "marks", "chapter"}
 
 
 def test_every_act_that_a_model_is_asked_for_has_a_prompt_and_no_prompt_is_left_over() -> None:
-    assert len(ACTS) == 15
+    assert len(ACTS) == 17
     assert {RENAMED.get(act, act) for act in ACTS - BY_RULES} | PARTS == set(Prompts().names)
 
 

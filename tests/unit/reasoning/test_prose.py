@@ -43,6 +43,20 @@ def test_marks_belong_to_their_sentence_wherever_they_stand(text: str) -> None:
     assert sentences == [("Costs rose by 5 %.", ("one",)), ("Noise fell.", ("two", "three"))]
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Paths stand in .pth files [E1].", "Paths stand in .pth files."),
+        ("It runs on .NET [E1] and reads .gitignore [E2] .", "It runs on .NET and reads .gitignore."),
+        ("The factor is .5 [E1], or so it was [E2] ; it fell [E3] !", "The factor is .5, or so it was; it fell!"),
+        ("费用上升 [E1] ，噪音下降 [E2] 。", "费用上升，噪音下降。"),
+        ("路径写在 .pth 文件里 [E1]。", "路径写在 .pth 文件里。"),
+    ],
+)
+def test_blanks_before_a_stop_go_with_their_mark_and_those_before_a_name_with_a_stop_stay(text: str, told: str) -> None:
+    assert [sentence for paragraph in _read(text) for sentence, _ in paragraph] == [told]
+
+
 def test_chinese_marks_and_sentences() -> None:
     assert _read("费用上涨了5%[E1]。噪音下降了【E2，E3】。", "zh-Hans") == [
         [("费用上涨了5%。", ("one",)), ("噪音下降了。", ("two", "three"))]

@@ -216,6 +216,12 @@ def test_facts_that_begin_like_good_wishes_or_with_abbreviations_are_quoted(sent
     assert is_usable(sentence)
 
 
+def test_a_long_number_in_one_piece_is_judged_at_once():
+    # Cut into words anywhere, it takes the age of the world.
+    assert not is_usable(f"0x{'0' * 24}{'A' * 40}).")
+    assert not is_usable("Report by J. Smith, Ministry of the Sea.")
+
+
 @pytest.mark.parametrize("item", ["12 stores joined the pilot in May", "5 MW of capacity were added"])
 def test_a_bullet_that_begins_with_a_figure_is_quoted(item):
     assert told(f"- {item}\n- The bills of households fell") == {item, "The bills of households fell"}

@@ -2,7 +2,7 @@
 
 from deep_research.report.citation import Source, number_sources
 from deep_research.report.layout import Chapter, ReportLayout
-from deep_research.report.markdown import render
+from deep_research.report.markdown import render, render_source
 from deep_research.report.paragraph import Paragraph, Sentence, note
 from deep_research.text.messages.words import words_in
 
@@ -81,3 +81,23 @@ def test_rows_of_one_sheet_are_one_place():
     assert listed(source) == "Teams!A4:E5, A8:E8, B9:E9; Costs!B2:B3; page 3; What now!; …)"
     many = tuple(f"Teams!A{number}:C{number}" for number in (1, 2, 3, 4, 9, 7, 8))
     assert listed(source.model_copy(update={"places": many})) == "Teams!A1:C4, A9:C9, A7:C8)"
+
+
+def test_the_line_of_a_source_names_who_wrote_it_and_when():
+    page = Source(
+        document="b", title="Title b", address="https://b.test/x", published="2015-09-30", byline="A Lee, 2015"
+    )
+    file = Source(document="c", title="T [c] - 2", address="c.pdf", places=("p. 2",), byline="李安 等, 2015")
+    lines = [render_source(source, 1, words_in("en")) for source in (page, file, page.replace(byline=""))]
+    assert lines == [
+        "[1] Title b (A Lee, 2015) - https://b.test/x (2015-09-30)",
+        "[1] T [c] - 2 (李安 等, 2015) - c.pdf (p. 2)",
+        "[1] Title b - https://b.test/x (2015-09-30)",
+    ]
+
+
+def test_a_byline_closes_no_bracket_and_breaks_no_line():
+    hostile = Source(document="b", title="B", address="b.md", byline="A\n[2] x](https://evil.test) - *y*")
+    line = render_source(hostile, 1, words_in("en"))
+    assert "\n" not in line
+    assert r"\[2] x\](https:\//" in line

@@ -170,3 +170,21 @@ def test_across_languages_only_figures_are_compared() -> None:
 def test_what_is_no_statement_is_left_alone() -> None:
     text = "# Cost of 99 million\n\n![chart 98](x.png)\n\n```\ncost = 97\n```\n\n<!-- 96 million -->\n\n---\n"
     assert audited(text, a="The plant cost 5 million euros.").checked == ()
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "[1] The valves of Halden (Ann Lee et al., 2015) - https://valves.test/v-7 (2015-09-30)",
+        "[1] The valves of Halden (李安 等, 2015) - https://valves.test/v-7",
+        "[1] The valves of Halden (Ann Lee, 2015) - reports/valves.md (p. 3)",
+    ],
+)
+def test_a_reference_that_names_author_and_year_is_read(entry: str) -> None:
+    address = "https://valves.test/v-7" if "https" in entry else "reports/valves.md"
+    text = "The valves were opened on 3 May 2015. All nine of them hold."
+    others = CheckedSource(address="2015.md", title="2015", text="Nothing is said of them here.", published="")
+    sources = [others, CheckedSource(address=address, title="The valves of Halden", text=text, published="")]
+    audit = audit_report(f"The valves were opened on 3 May 2015. [1]\n\n## References\n\n{entry}\n", sources)
+    assert audit.faults == []
+    assert audit.checked[0].source == address

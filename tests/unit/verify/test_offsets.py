@@ -66,6 +66,36 @@ def test_a_forged_figure_is_found_in_a_sentence_that_a_judge_let_pass(tmp_path, 
     assert "the passages do not carry the sentence (number" in problem
 
 
+NAMED = "## Why phase 3 failed\n\nInstallers merge the indexes that they were given.\n"
+QUOTED = "Installers merge the indexes that they were given."
+
+
+@pytest.mark.parametrize(
+    ("said", "is_carried"),
+    [
+        ("PEP 708 says that installers merge the indexes they were given.", True),
+        ("PEP 708 says of phase 3 that installers merge the indexes they were given.", True),
+        ("PEP 718 says that installers merge the indexes they were given.", False),
+        ("PEP 592 says that installers merge the indexes they were given.", False),
+        ("PEP 708规定安装程序合并所给的索引。", True),
+        ("PEP 718规定安装程序合并所给的索引。", False),
+    ],
+)
+def test_number_of_a_cited_documents_title_or_heading_is_carried_and_another_is_not(tmp_path, said, is_carried):
+    place = {"start": NAMED.index(QUOTED), "end": NAMED.index(QUOTED) + len(QUOTED)}
+    piece = {"id": "e1", "document": "d1", "quote": QUOTED, **place}
+    verdict = {"kind": "supported", "reason": "judged", "evidence": "e1", **place}
+    sentence = {"text": said, "evidence": ["e1"], "verdict": verdict}
+    line = {"id": "p1", "section": "s", "kind": "claim", "text": said, "cite_ids": ["e1"], "sentences": [sentence]}
+    # The other document is listed too, and not cited by the sentence.
+    listed = {"1": {"document": "d1", "title": "PEP 708"}, "2": {"document": "d2", "title": "PEP 592"}}
+    path = tmp_path / "paragraphs.jsonl"
+    for name, content in (("paragraphs.jsonl", line), ("evidence.jsonl", piece), ("citations.json", listed)):
+        (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
+    found = check_offsets(path, {"d1": NAMED}.__getitem__)
+    assert [problem.partition("(")[2].partition(":")[0] for problem in found] == ([] if is_carried else ["number"])
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [

@@ -39,6 +39,7 @@ def ship(
     language: Language = "en",
     text: str | None = None,
     earlier: Sequence[str] = (),
+    byline: str = "",
 ) -> Path:
     """Write a report and its proofs as the pipeline does; return the report's path.
 
@@ -46,7 +47,9 @@ def ship(
     """
     documents = {"e1": "d1", "e2": "d2"}
     sources = {
-        document: Source(document=document, title=f"Title [{document}] - part 1", address=f"a/{document}.pdf")
+        document: Source(
+            document=document, title=f"Title [{document}] - part 1", address=f"a/{document}.pdf", byline=byline
+        )
         for document in ("d1", "d2", "d3")
     }
     citations = number_sources(
@@ -173,6 +176,25 @@ def test_references_that_were_cut_off_are_missed(tmp_path):
     head, _, rest = text.partition("## References")
     cut = head + "## About" + rest.partition("## About")[2]
     assert verify(ship(tmp_path, whole_report(), text=cut)).report.unresolved_markers == (1, 2)
+
+
+@pytest.mark.parametrize(("language", "byline"), [("en", "Ann Lee et al., 2015"), ("zh-Hans", "李安 等, 2015")])
+def test_who_wrote_a_source_is_checked_with_its_reference(tmp_path, language, byline):
+    report = ship(tmp_path, whole_report(language), language=language, byline=byline)
+    text = report.read_text(encoding="utf-8")
+    assert text.count(f"part 1 ({byline}) - a/d") == 3
+    assert verify(report).passed
+    report.write_text(text.replace("2015", "2025", 1), encoding="utf-8")
+    assert not verify(report).passed
+    # Versions before bylines wrote none, neither into the report nor beside it.
+    listed = tmp_path / "citations.json"
+    older = {number: {**source, "byline": ""} for number, source in json.loads(listed.read_text()).items()}
+    for source in older.values():
+        del source["byline"]
+    listed.write_text(json.dumps(older), encoding="utf-8")
+    (tmp_path / "edition.json").write_text((tmp_path / "edition.json").read_text().replace(json.dumps(byline), '""'))
+    report.write_text(text.replace(f" ({byline})", ""), encoding="utf-8")
+    assert verify(report).passed
 
 
 @pytest.mark.parametrize("ending", ["\r\n", "\r"])

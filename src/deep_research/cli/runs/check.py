@@ -15,6 +15,7 @@ from deep_research.service.auditing import audit_file
 from deep_research.service.runs import runs
 from deep_research.text.messages.words import words_in
 from deep_research.text.script import detect_language
+from deep_research.text.shortening import shortened
 from deep_research.verify.audit import VerdictWord
 from deep_research.verify.recheck import Recheck
 
@@ -85,8 +86,7 @@ async def audit(
             fact = words(f"audit.{fault.fault}", detail=fault.detail or fault.source)
             show(f"{words('audit.line', line=fault.line)} {fact}\n  {fault.text}")
             if fault.passage:
-                line = " ".join(fault.passage.split())
-                shown = line if len(line) <= _SHOWN_CHARS else f"{line[: _SHOWN_CHARS - 1]}…"
+                shown = shortened(fault.passage, _SHOWN_CHARS)
                 show("  " + words("audit.passage", source=fault.source, passage=shown))
         counts = Counter(each.verdict for each in audited.audit.checked)
         show(words("audit.counts", **{kind: counts[kind] for kind in get_args(VerdictWord)}))

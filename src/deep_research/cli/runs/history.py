@@ -15,6 +15,7 @@ from deep_research.cli.printing import show, show_json, show_report, tell, write
 from deep_research.errors import UsageError
 from deep_research.service.runs.runs import cancel_run, delete_run, list_runs, read_report
 from deep_research.storage.store.port import RunRow
+from deep_research.text.shortening import shortened
 from deep_research.wiring.models import unpriced_in
 from deep_research.wiring.stores import opened_store, read_run
 
@@ -38,8 +39,7 @@ async def print_runs(
     if not rows:
         tell("There are no runs yet.")
     for row in rows:
-        question = " ".join(row.request.question.split())
-        shown = question if len(question) <= _QUESTION_WIDTH else question[: _QUESTION_WIDTH - 1] + "…"
+        shown = shortened(row.request.question, _QUESTION_WIDTH)
         link = f"  ← {row.request.follow[:8]}" if row.request.follow else ""
         show(f"{row.id[:8]}  {row.created_at:%Y-%m-%d %H:%M}  {row.status:<11}  {shown}{link}")
     if is_cut:
@@ -142,7 +142,10 @@ async def answer(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
-    """Answer a waiting run and go on with it; "focus: costs; noise" changes what it looks at, also while it works."""
+    """Answer a waiting run and go on with it; "focus: costs; noise" changes what it looks at, also while it works.
+
+    While it works, "strike: PEP 517" and "add: PEP 660; PEP 751" change what it looks for, and "enough" has it written.
+    """
     from deep_research.cli.runs.research import answer_run, output_of
 
     return await answer_run(run, " ".join(text), output=output_of(as_json, events, quiet, verbose))

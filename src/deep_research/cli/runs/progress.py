@@ -20,9 +20,6 @@ from deep_research.service.runs.progress_lines import (
     Data,
     EventLines,
     ProgressLines,
-    score_line,
-    what_follows,
-    what_is_missing,
 )
 from deep_research.text.cleaning import clean_text
 from deep_research.text.messages.words import Words
@@ -50,22 +47,13 @@ _MAX_TITLE = 20
 class SectionLines:
     """The sections of a run as its events tell of them, in the order of the plan."""
 
-    words: Words
     collector: ProgressCollector = field(default_factory=ProgressCollector)
 
     def lines(self) -> list[str]:
-        """Return a line for each section that was searched for."""
+        """Return a line for each section that was searched for: how well it is covered."""
         begun = [title for title in self.collector.sections if title in self.collector.rounds]
         width = min(_MAX_TITLE, max(map(cell_len, begun), default=0))
-        return [f"  {_fitted(title, width)}  {self._line(title)}" for title in begun]
-
-    def _line(self, title: str) -> str:
-        section, round_ = self.collector.section(title), self.collector.rounds[title]
-        share, reasons = bar_of(section.coverage), what_is_missing(section)[:1]
-        if section.round != round_:
-            return f"{share}  {' · '.join((self.words('coverage.searching', round=round_), *reasons))}"
-        # What does not fit the terminal is cut off at the end.
-        return f"{share}  {' · '.join((score_line(section, self.words), *reasons, what_follows(section, self.words)))}"
+        return [f"  {_fitted(title, width)}  {bar_of(self.collector.section(title).coverage)}" for title in begun]
 
 
 def bar_of(share: float) -> str:
@@ -112,12 +100,12 @@ class ProgressPrinter(Display):
 
 
 class Bars(Display):
-    """Stages with bars that move, and below them the sections: how well covered, how good, and what they lack."""
+    """Stages with bars that move, and below them the sections: how well each is covered."""
 
     def __init__(self, words: Words, *, is_verbose: bool = False) -> None:
         self._words = words
         self._news = EventLines(words, is_verbose=is_verbose)
-        self._sections = SectionLines(words)
+        self._sections = SectionLines()
         self._sources: set[str] = set()
         self._evidence = 0
         self._written: dict[str, Counter[str]] = {}

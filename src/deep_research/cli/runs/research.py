@@ -25,8 +25,8 @@ from deep_research.export.formats import FORMATS, check_format, exported, format
 from deep_research.llm.address import host_of, is_local
 from deep_research.llm.port import ChatModel
 from deep_research.llm.registry import model_named
-from deep_research.pipeline.approval import correction_in
-from deep_research.pipeline.control import answer_needed, change_focus, question_lines, words_of
+from deep_research.pipeline.approval import steer
+from deep_research.pipeline.control import answer_needed, question_lines, words_of
 from deep_research.pipeline.plan_text import plan_from_text
 from deep_research.pipeline.runtime import AgentRuntime, DeepResearchProcessor, OnQuestion
 from deep_research.reasoning.rules.question.clarifier import usable_question
@@ -101,7 +101,7 @@ def ask_question(typed: Sequence[str], *, options: Mapping[str, Any], output: Ou
         words = words_in(report_language(text, settings.language))
 
     async def begin() -> RunRow:
-        row = await processor.runtime.create(request)
+        row = await processor.create(request)
         _tell_what_is_used(settings, request, words, is_quiet=output.is_quiet)
         return row
 
@@ -158,17 +158,16 @@ async def update_run(run: str, *, output: Output) -> int:
     words = words_of(row)
     with in_words_of(words):
         processor = _processor(settings_of(request, settings), row.wiring, words)
-        return await _stay(processor, processor.runtime.create(request), output=output)
+        return await _stay(processor, processor.create(request), output=output)
 
 
 async def answer_run(run: str, answer: str, *, output: Output) -> int:
-    """Answer a waiting run and go on with it, or give one that works other focuses."""
+    """Answer a waiting run and go on with it, or change what one that works looks for."""
     processor, row = await _of(run)
-    if row.status != "waiting" and (correction := correction_in(answer)) and correction.focus:
-        async with opened_store() as (store, _):
-            await change_focus(store, row, correction.focus)
-        tell(words_of(row)("shell.refocused"))
-        return 0
+    async with opened_store() as (store, _):
+        if await steer(store, row, answer):
+            tell(words_of(row)("shell.steered"))
+            return 0
     return await _stay(processor, _answered(processor, row, answer), output=output)
 
 
@@ -190,7 +189,7 @@ async def submit_plan(run: str, file: str, text: str, *, output: Output) -> int:
 
 async def _answered(processor: DeepResearchProcessor, row: RunRow, answer: str | None) -> RunRow:
     if answer is not None:
-        await processor.runtime.answer(row.id, answer)
+        await processor.answer(row.id, answer)
     return row
 
 
@@ -219,12 +218,12 @@ async def _stay(
         with (
             _event_sink(output.events) as sink,
             display(words, is_quiet=is_quiet, is_verbose=output.is_verbose) as shown,
-            _Signals(processor.runtime, shown, words) as signals,
+            _Signals(processor, shown, words) as signals,
             keeping(row.id, words),
         ):
             on_question = _terminal_answers(row, shown, words, signals) if is_terminal() else None
             try:
-                row = await processor.runtime.resume(
+                row = await processor.resume(
                     row.id,
                     on_event=_event_writer(sink, shown),
                     on_live=shown.on_live_text,

@@ -45,6 +45,7 @@ def next_commands(row: RunRow, words: Words) -> list[str]:
             "shell.plan_commands",
             approve=f"{run.format('answer')} approve",
             drop=f'{run.format("answer")} "drop 2"',
+            depth=f"{run.format('answer')} standard",
             show=run.format("plan"),
             submit=f"{run.format('plan')} --file plan.yaml",
         )

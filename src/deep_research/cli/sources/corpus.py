@@ -20,6 +20,7 @@ from deep_research.errors import CannotWrite, InputError, SourceError, UsageErro
 from deep_research.report.sources.document import Document
 from deep_research.settings import Settings, load_settings
 from deep_research.text.messages.words import words_in
+from deep_research.text.shortening import shortened
 from deep_research.wiring.documents import corpus_of, index_location
 from deep_research.wiring.stores import opened_store
 
@@ -113,8 +114,7 @@ async def search_corpus(
     if not hits:
         tell("Nothing was found.")
     for number, (hit, place) in enumerate(hits, start=1):
-        text = " ".join(hit.text.split())
-        shown = text if len(text) <= _SNIPPET_CHARS else text[: _SNIPPET_CHARS - 1].rstrip() + "…"
+        shown = shortened(hit.text, _SNIPPET_CHARS)
         show(f"{number}. {hit.title} - {hit.address}{f' ({place})' if place else ''}\n   {shown}")
 
 

@@ -13,11 +13,13 @@ from lxml.etree import _Element as Node
 from deep_research.documents.readers.blocks import BlockText, one_line
 from deep_research.documents.readers.encoding import decode
 from deep_research.documents.readers.hidden import drop_hidden
+from deep_research.documents.readers.links import links_of
 from deep_research.documents.readers.main_text import take_main_part, weight_of
 from deep_research.documents.readers.page_facts import page_facts
 from deep_research.documents.readers.pictures import pictures_of
 from deep_research.documents.readers.port import HIDDEN_LEFT, MAX_ELEMENTS, Reading
 from deep_research.errors import SourceError
+from deep_research.report.sources.head import written_in
 from deep_research.text.script import detect_language
 
 WHOLE_TAKEN = "no main text was found; the whole page was taken"
@@ -74,16 +76,18 @@ def read(raw: bytes, name: str) -> Reading:
     if not text.strip():
         raise SourceError(f"{name!r} holds no visible text; save the page after it has loaded, or export it as PDF.")
     language = detect_language(text)
+    author, day = written_in(text)
     return Reading(
         text=text,
         title=facts.title or one_line(metadata.get("title") or shown_title or ""),
-        author=facts.author or metadata.get("author") or "",
-        published=facts.published or (metadata.get("date") or "")[:10],
+        author=facts.author or author or metadata.get("author") or "",
+        published=facts.published or day or (metadata.get("date") or "")[:10],
         canonical=facts.canonical,
         # The text tells more than its frame, which is often a template's; only other languages are taken as declared.
         language=language if language != "other" else facts.language or language,
         places=blocks.places(),
         pictures=pictures_of(main, name),
+        links=links_of(main, name, facts.canonical),
         warnings=(*warnings, HIDDEN_LEFT) if is_hidden_left else warnings,
     )
 

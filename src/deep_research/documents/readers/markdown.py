@@ -4,6 +4,7 @@ import re
 from itertools import accumulate
 
 from deep_research.documents.readers.encoding import decode
+from deep_research.documents.readers.links import listed_links, written_links
 from deep_research.documents.readers.pictures import listed_pictures
 from deep_research.documents.readers.places import heading_places
 from deep_research.documents.readers.port import Reading
@@ -53,6 +54,8 @@ def read(raw: bytes, name: str) -> Reading:
     shown = _COMMENT.sub(lambda found: "\n" * found[0].count("\n") if found[1] else found[0], body)
     lines, headings = _strip_lines(shown.split("\n"))
     text = "\n".join(lines)
+    written = written_links(_INLINE[0][0].sub("", shown))
+    links = (each.replace(text=strip_inline(each.text), near=strip_inline(each.near)) for each in written)
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     labelled = [(starts[index], label) for index, label in headings]
     dates = find_dates(fields.get("date", fields.get("published", "")))
@@ -66,6 +69,7 @@ def read(raw: bytes, name: str) -> Reading:
             Place(kind="line", label=str(first_line), start=0, end=len(text)),
         ),
         pictures=listed_pictures(((match[2], match[1]) for match in _PICTURE.finditer(body)), name),
+        links=listed_links(links, name, name),
     )
 
 

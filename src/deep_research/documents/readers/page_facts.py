@@ -28,6 +28,8 @@ _TYPE = re.compile(r'"@type"\s*:\s*\[?\s*"(\w+)"')
 _ARTICLE_TYPES = re.compile(r"(?!Tech)\w*(?:Article|BlogPosting)|Report")
 _THREAD_TYPES = frozenset({"DiscussionForumPosting", "QAPage"})
 _DATE = re.compile(r"((?:19|20)\d\d)[-/.年](\d{1,2})(?:[-/.月](\d{1,2}))?")
+# Programs that make pages of Markdown leave some of it here.
+_LINK = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
 _MAX_AUTHORS = 6
 _MAX_NODES = 500
 
@@ -51,7 +53,8 @@ def page_facts(tree: Node) -> PageFacts:
     metas = _metas(tree)
     scripts = [script.text or "" for script in tree.iter("script") if "ld+json" in (script.get("type") or "")]
     article = next(_articles(scripts), {})
-    named = [name for key in _AUTHOR_NAMES for name in metas.get(key, ()) if "://" not in name]
+    authors = (_LINK.sub(r"\1", name) for key in _AUTHOR_NAMES for name in metas.get(key, ()))
+    named = [name for name in authors if "://" not in name]
     dates = (_text(article.get("datePublished")), *(value for key in _DATE_NAMES for value in metas.get(key, ())))
     titles = (_text(article.get("headline")), *(value for key in _TITLE_NAMES for value in metas.get(key, ())))
     return PageFacts(

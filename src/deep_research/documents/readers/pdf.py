@@ -4,7 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from itertools import chain, groupby
+from ctypes import byref, c_int, create_string_buffer
+from itertools import chain, groupby, islice
 from typing import NamedTuple
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage
@@ -16,13 +17,14 @@ from deep_research.documents.readers.pdf_lines import join_lines, width_of, with
 from deep_research.documents.readers.pdf_tables import PageTable, find_page_tables
 from deep_research.documents.readers.port import MAX_PAGES, Reading
 from deep_research.errors import SourceDamaged, SourceError, SourceProtected
-from deep_research.report.sources.document import Place
+from deep_research.report.sources.document import DocumentLink, Place
 from deep_research.text.tables import is_label
 
 _PROPERTIES = ("Title", "Author", "CreationDate", "ModDate")
 _PDF_DATE = re.compile(r"D?:?(\d{4})(\d\d)?(\d\d)?")
 _LINE_END_HYPHEN = re.compile("[\x02\ufffe](?:\r?\n)?")
 _MAX_TITLE_CHARS = 150
+_MAX_LINKS, _MAX_ADDRESS_BYTES = 400, 2_000
 # Looking for tables takes longer than reading: some 500 full pages are looked through.
 _MAX_TABLE_CHARS = 1_500_000
 # Lines at a page's edge that repeat on this share of at least so many pages are not part of the text.
@@ -36,7 +38,7 @@ _Page = list[str | PageTable]
 
 def read(raw: bytes, name: str) -> Reading:
     """Return a PDF's text with its pages as places; refuse one that is protected, damaged or only scanned."""
-    pages, metadata, page_count = _extract(raw, name)
+    pages, links, metadata, page_count = _extract(raw, name)
     if not any(pages):
         raise SourceError(
             f"{name!r} has no text layer (it looks scanned); run it through text recognition (OCR) first."
@@ -55,12 +57,13 @@ def read(raw: bytes, name: str) -> Reading:
         author=metadata["Author"].strip(),
         published=_iso_date(metadata["CreationDate"] or metadata["ModDate"]),
         places=places,
+        links=tuple(links),
         warnings=tuple(warnings),
     )
 
 
-def _extract(raw: bytes, name: str) -> tuple[list[_Page], dict[str, str], int]:
-    """Return the lines and tables of each page, the document's properties and its number of pages."""
+def _extract(raw: bytes, name: str) -> tuple[list[_Page], list[DocumentLink], dict[str, str], int]:
+    """Return the lines and tables of each page, the links, the document's properties and its number of pages."""
     try:
         document = PdfDocument(raw)
     except PdfiumError as exc:
@@ -69,17 +72,33 @@ def _extract(raw: bytes, name: str) -> tuple[list[_Page], dict[str, str], int]:
         raise SourceDamaged(f"{name!r} is damaged: it cannot be opened as PDF; download or export it again.") from exc
     try:
         pages: list[_Page] = []
+        links: list[DocumentLink] = []
         chars = 0
         for index in range(min(len(document), MAX_PAGES)):
             with closing(document[index]) as page, closing(page.get_textpage()) as content:
                 chars += content.count_chars()
                 may_have_tables = chars <= _MAX_TABLE_CHARS
                 pages.append(_read_page(page, content, pages[-1] if pages else [], may_hold_tables=may_have_tables))
-        return pages, {key: _property(document, key) for key in _PROPERTIES}, len(document)
+                links += islice(_links_on(document, page, content), max(0, _MAX_LINKS - len(links)))
+        return pages, links, {key: _property(document, key) for key in _PROPERTIES}, len(document)
     except PdfiumError as exc:
         raise SourceDamaged(f"{name!r} is damaged: its pages cannot be read; download or export it again.") from exc
     finally:
         document.close()
+
+
+def _links_on(document: PdfDocument, page: PdfPage, content: PdfTextPage) -> Iterator[DocumentLink]:
+    """Yield the links of a page that lead out of the file, each with its own line, the one above and the one below."""
+    position, link, box = c_int(0), pdfium.FPDF_LINK(), pdfium.FS_RECTF()
+    address = create_string_buffer(_MAX_ADDRESS_BYTES)
+    while pdfium.FPDFLink_Enumerate(page, byref(position), byref(link)):
+        action = pdfium.FPDFLink_GetAction(link)
+        size = pdfium.FPDFAction_GetURIPath(document, action, address, _MAX_ADDRESS_BYTES)
+        if 0 < size <= _MAX_ADDRESS_BYTES and pdfium.FPDFLink_GetAnnotRect(link, byref(box)):
+            words = content.get_text_bounded(box.left, box.bottom, box.right, box.top)
+            height = box.top - box.bottom
+            near = content.get_text_bounded(bottom=box.bottom - height, top=box.top + height)
+            yield DocumentLink(address=address.value.decode("utf-8", "replace"), text=words, near=near)
 
 
 def _property(document: PdfDocument, key: str) -> str:

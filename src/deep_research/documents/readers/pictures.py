@@ -4,12 +4,14 @@ import posixpath
 import re
 from collections.abc import Iterable
 from itertools import islice
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urljoin, urlsplit
-
-from lxml.etree import _Element as Node
 
 from deep_research.documents.readers.blocks import one_line
 from deep_research.report.sources.document import DocumentPicture
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element as Node
 
 _MAX_PICTURES = 30
 _MAX_CAPTION_CHARS, _MAX_ADDRESS_CHARS = 300, 2_000
@@ -23,11 +25,16 @@ _SIZE = re.compile(r"\s*(\d{1,5})(?:px)?\s*")
 _ADDRESSES = ("data-src", "data-original", "data-lazy-src", "src")
 
 
-def pictures_of(page: Node, name: str) -> tuple[DocumentPicture, ...]:
+def pictures_of(page: "Node", name: str) -> tuple[DocumentPicture, ...]:
     """Return the pictures of a page's main part that say what they show; `name` is the address of the page."""
-    base = next((str(each.get("href")) for each in page.getroottree().iter("base") if each.get("href")), "")
     found = ((_address(image), _caption(image)) for image in page.iter("img") if not _is_sign(image))
-    return listed_pictures(found, name, base=urljoin(name, base) if base else "")
+    return listed_pictures(found, name, base=base_of(page, name))
+
+
+def base_of(page: "Node", name: str) -> str:
+    """Return the address from which a page says its links are to be seen, "" where it says none."""
+    base = next((str(each.get("href")) for each in page.getroottree().iter("base") if each.get("href")), "")
+    return urljoin(name, base) if base else ""
 
 
 def listed_pictures(found: Iterable[tuple[str, str]], name: str, *, base: str = "") -> tuple[DocumentPicture, ...]:
@@ -40,14 +47,14 @@ def listed_pictures(found: Iterable[tuple[str, str]], name: str, *, base: str = 
     return tuple(islice(pictures.values(), _MAX_PICTURES))
 
 
-def _address(image: Node) -> str:
+def _address(image: "Node") -> str:
     """Return the address of a picture; a place holder is written into the page itself."""
     links = [str(image.get(name)) for name in _ADDRESSES if image.get(name)]
     links += [part.split()[0] for part in str(image.get("srcset") or "").split(",") if part.split()]
     return next((link for link in links if not link.startswith("data:")), "")
 
 
-def _caption(image: Node) -> str:
+def _caption(image: "Node") -> str:
     """Return what stands below a picture, else the words that stand for it."""
     figure = next(image.iterancestors("figure"), None)
     below = next(figure.iter("figcaption"), None) if figure is not None else None
@@ -55,7 +62,7 @@ def _caption(image: Node) -> str:
     return caption if caption.strip() else str(image.get("alt") or "")
 
 
-def _is_sign(image: Node) -> bool:
+def _is_sign(image: "Node") -> bool:
     sides = [_SIZE.fullmatch(str(image.get(side) or "")) for side in ("width", "height")]
     named = " ".join(str(image.get(name) or "") for name in ("class", "id", "src"))
     is_small = any(side and int(side[1]) < _MIN_SIDE for side in sides)

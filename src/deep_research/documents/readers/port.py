@@ -7,7 +7,7 @@ rows as `| a | b |`. Text and Markdown files keep their own lines, so that line 
 from collections.abc import Callable
 
 from deep_research.errors import SourceError
-from deep_research.report.sources.document import DocumentPicture, Place
+from deep_research.report.sources.document import DocumentLink, DocumentPicture, Place
 from deep_research.value import Value
 
 MAX_FILE_BYTES = 100_000_000
@@ -33,6 +33,7 @@ class Reading(Value):
     canonical: str = ""
     places: tuple[Place, ...] = ()
     pictures: tuple[DocumentPicture, ...] = ()
+    links: tuple[DocumentLink, ...] = ()
     # Set by `readers.read`: the name and version of what read the file.
     extractor: str = ""
     warnings: tuple[str, ...] = ()

@@ -11,7 +11,6 @@ from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.question.signals import asks_for_judgement
-from deep_research.reasoning.rules.quoting.units import headings_above
 from deep_research.reasoning.rules.weighing.claims import find_disagreements
 from deep_research.reasoning.rules.weighing.strength import Weighed, weigh_findings, weigh_tables
 from deep_research.reasoning.values import Analysis, Findings, Reflection, Synthesis
@@ -20,6 +19,7 @@ from deep_research.report.paragraph import Backing, Paragraph, Sentence
 from deep_research.report.sources.copies import ComparedText, group_copies
 from deep_research.report.sources.dating import day_of
 from deep_research.report.sources.source_quality import host_of, is_archive
+from deep_research.text.headings import headings_above
 from deep_research.text.in_thread import in_thread
 from deep_research.text.messages.words import words_in
 

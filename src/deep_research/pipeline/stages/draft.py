@@ -5,22 +5,25 @@ checked by `verify`, which puts every refusal on record.
 from collections.abc import Iterable
 
 from deep_research.pipeline.context import StageContext
+from deep_research.pipeline.fan_out import fan_out
 from deep_research.pipeline.outcome import findings_from
+from deep_research.pipeline.research_map import found_in
 from deep_research.pipeline.stages.analyze import for_writer
 from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.question.analysis import is_short_answer
-from deep_research.reasoning.values import Analysis, Findings, Paragraphs
+from deep_research.reasoning.values import Analysis, Draft, Findings, Paragraphs, SectionPlan, SectionWork
 from deep_research.report.paragraph import Paragraph
-from deep_research.request import Depth, ReportLength
+from deep_research.request import BUDGET_KINDS, REPORT_WORDS
 
-# A report has so many words at most; a deep one may have more.
-_MOST_WORDS: dict[ReportLength, int] = {"short": 400, "standard": 1_100, "long": 2_200}
-_DEEP = 2.2
 # One thing is told in few.
 _PRECISE_WORDS = 200
+# Up to so many words a report is written in one piece; the answer of a longer one has about so many.
+MOST_IN_ONE_PIECE, ANSWER_WORDS = 1_800, 250
 # With little material it is shorter: so many words, and so many for each passage.
 _FIRST_WORDS, _WORDS_A_PASSAGE = 150, 30
+# What writing, checking and editing a word takes: 4,500 words took 330,000 tokens.
+_TOKENS_A_WORD = 75
 
 
 async def draft(state: DeepResearchState, context: StageContext) -> Update:
@@ -31,19 +34,71 @@ async def draft(state: DeepResearchState, context: StageContext) -> Update:
         findings = (await for_writer(findings, state, context)).replace(
             strength=tuple(row for table in analysis.paragraphs for row in table.sentences),
             asks_for_analysis=bool(state.analysis) and not is_short_answer(findings),
-            words=words_wanted(findings, context.request.depth),
+            words=await _affordable(words_wanted(findings), context),
         )
-    written = await context.reason(Reasoner.draft, findings)
-    return {"draft": await context.records.keep(as_claims(written))}
+    if findings.words > MOST_IN_ONE_PIECE and findings.contexts:
+        written = await _in_chapters(findings, context)
+    else:
+        written = as_claims(await context.reason(Reasoner.draft, findings))
+    return {"draft": await context.records.keep(written), "words": findings.words or words_wanted(findings)}
 
 
-def words_wanted(findings: Findings, depth: Depth) -> int:
-    """Return how long the report should be: as its material and its depth deserve."""
+async def _in_chapters(findings: Findings, context: StageContext) -> Paragraphs:
+    """Return a long report: chapters that are written at the same time, and the answer that they lead to."""
+    chapters = await context.reason(Reasoner.outline, findings)
+    all_ = findings.replace(chapters=chapters, words=(findings.words - ANSWER_WORDS) // max(len(chapters), 1))
+    parts = [chapter_of(all_, number) for number in range(1, len(chapters) + 1)]
+    written = await fan_out("chapter", parts, lambda own, at: at.reason(Reasoner.draft, own), context)
+    body = as_claims(
+        paragraph.replace(section=chapter.title)
+        for chapter, own in zip(chapters, written, strict=True)
+        for paragraph in own
+    )
+    told = {paragraph.section: " ".join(each.text for each in paragraph.sentences) for paragraph in body}
+    draft = Draft(
+        brief=findings.brief,
+        plan=findings.plan,
+        paragraphs=body,
+        evidence=findings.evidence,
+        gaps=tuple(one.name for one in findings.entries if one.status == "missing" and found_in(one, told) == one),
+    )
+    answer = as_claims(await context.reason(Reasoner.answer, draft))
+    first = tuple(paragraph for paragraph in answer if paragraph.section == "abstract")
+    return (*first, *body, *(paragraph for paragraph in answer if paragraph not in first))
+
+
+def chapter_of(findings: Findings, number: int) -> Findings:
+    """Return what one chapter is written from."""
+    chapter = findings.chapters[number - 1]
+    documents = {*chapter.documents}
+    pieces = tuple(piece for piece in findings.evidence if piece.document in documents)
+    section = SectionPlan(title=chapter.title, description=chapter.settles)
+    work = SectionWork(brief=findings.brief, section=section, evidence=pieces)
+    plan = findings.plan.replace(sections=(section,))
+    return findings.replace(plan=plan, sections=(work,), chapter=number, strength=(), asks_for_analysis=False)
+
+
+def words_wanted(findings: Findings) -> int:
+    """Return how long the report should be: as is asked for, and as its material deserves."""
     if is_short_answer(findings):
         return _PRECISE_WORDS
-    is_deep = depth.max_total_queries > Depth().max_total_queries
-    most = _MOST_WORDS[findings.brief.length] * (_DEEP if is_deep else 1)
-    return int(min(most, _FIRST_WORDS + _WORDS_A_PASSAGE * len(findings.evidence)))
+    return min(REPORT_WORDS[findings.brief.length], _FIRST_WORDS + _WORDS_A_PASSAGE * len(findings.evidence))
+
+
+async def _affordable(words: int, context: StageContext) -> int:
+    """Return how many words the budget has room for: a report that is told shorter is better than half of one."""
+    ledger = context.run.journal.ledger
+
+    async def lookup() -> str:
+        spent, most = ledger.spent, float(words)
+        for kind in BUDGET_KINDS[:2]:
+            limit = ledger.cap(kind, "ending")
+            if limit is not None and spent.of(kind):
+                left = (limit - spent.of(kind)) * spent.tokens / spent.of(kind)
+                most = min(most, left / _TOKENS_A_WORD)
+        return str(max(int(most), min(words, _PRECISE_WORDS)))
+
+    return int(await context.decide("words", [], lookup))
 
 
 def as_claims(paragraphs: Iterable[Paragraph]) -> Paragraphs:

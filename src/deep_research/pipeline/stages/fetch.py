@@ -79,6 +79,7 @@ def _document(reading: Reading, raw: bytes, *, title: str, published: str, media
         published=published,
         places=reading.places,
         pictures=reading.pictures,
+        links=reading.links,
         warnings=reading.warnings,
     )
 

@@ -10,7 +10,7 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import together
 from deep_research.pipeline.state import TaskState, Update
 from deep_research.reasoning.rules.special_sources import choose_sources, widen
-from deep_research.report.sources.hit import Hit, SearchQuery
+from deep_research.report.sources.hit import EARLIER, Hit, SearchQuery
 from deep_research.report.sources.ranking import LOCAL, Ranked, fuse
 from deep_research.request import EarlierRun
 from deep_research.text.script import detect_language
@@ -128,8 +128,6 @@ def _is_on(address: str, sites: Sequence[str]) -> bool:
     return host is None or any(host == site or host.endswith(f".{site}") for site in sites)
 
 
-# Stands for an engine where an earlier run found a page.
-EARLIER = "earlier"
 # Where patents are found without a key to an office's own search.
 _PATENT_SITES = ("patents.google.com", "worldwide.espacenet.com", "patentscope.wipo.int")
 
@@ -204,8 +202,8 @@ async def harvest(state: TaskState, context: StageContext, executor: SearchExecu
 
 
 def _known_sources(state: TaskState, earlier: EarlierRun | None) -> list[Hit]:
-    """Return what an earlier report cites in the section, for its first task: it is read again, whatever is found."""
+    """Return what an earlier report cites, for the first task: it is read again, whatever is found."""
     if not earlier or (state.round, state.task) != (1, 1):
         return []
-    cited = earlier.sources.get(state.section.title, {})
+    cited = {address: title for own in earlier.sources.values() for address, title in own.items()}
     return [Hit(address=address, title=title, engine=EARLIER) for address, title in cited.items()]

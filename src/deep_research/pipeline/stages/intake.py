@@ -25,7 +25,7 @@ from deep_research.reasoning.values import (
     TaskBrief,
 )
 from deep_research.report.sources.hit import Hit
-from deep_research.request import Language, ReportLength, ResearchRequest
+from deep_research.request import Language, ResearchRequest
 from deep_research.text.messages.words import words_in
 
 MAX_CLARIFICATION_ROUNDS = 3
@@ -63,7 +63,8 @@ async def intake(state: DeepResearchState, context: StageContext) -> Update:
     today = f"{context.run.row.created_at:%Y-%m-%d}"
     if request.update:
         # What was asked and assumed stays; only the day is another.
-        brief = Brief.from_json(request.update.brief).replace(today=today)
+        # Briefs of earlier versions have no depth: that of the request is theirs.
+        brief = Brief.from_json({"depth": request.depth} | request.update.brief).replace(today=today)
         return _update(Assessment(next_action="START_RESEARCH", confidence=1.0, assumptions=brief.assumptions), brief)
     followed = state.earlier or (await bring_along(context) if request.follow else "")
     earlier = await context.records.load(Earlier, followed) if followed else None
@@ -71,7 +72,12 @@ async def intake(state: DeepResearchState, context: StageContext) -> Update:
     documents = await related_texts(corpus, request.question) if corpus else ()
     inquiry = inquiry_from(request, state.replace(known_terms=known), documents=documents, earlier=earlier)
     assessment = await assess(inquiry, context)
-    brief = brief_from(inquiry, assessment, length=request.length, today=today)
+    breadth = assessment.breadth
+    if breadth == "field" and not context.adapters.has_web and await context.adapters.has_small_folder():
+        # So little is read in no time, and tells no more.
+        breadth = "comparison"
+    depth, length = request.extent(breadth, has_model=bool(context.adapters.models))
+    brief = brief_from(inquiry, assessment, today=today).replace(depth=depth, length=length)
     if assessment.is_clear and corpus:
         brief = await as_spelled(brief, corpus)
     record = {key: value for key, value in inquiry.to_json().items() if key in _RECORDED}
@@ -105,6 +111,7 @@ def _update(assessment: Assessment, brief: Brief) -> Update:
         "assessment": assessment,
         "brief": brief,
         "clarified_query": brief.question,
+        "max_iterations": brief.depth.max_iterations,
         "is_clarified": assessment.is_clear,
         "pending_question": assessment.clarification_question,
     }
@@ -190,7 +197,7 @@ def may_ask(inquiry: Inquiry) -> bool:
     return not any(is_no_preference(exchange.answer) for exchange in inquiry.exchanges)
 
 
-def brief_from(inquiry: Inquiry, assessment: Assessment, *, length: ReportLength, today: str) -> Brief:
+def brief_from(inquiry: Inquiry, assessment: Assessment, *, today: str) -> Brief:
     """Return the question as it will be researched; what was inferred is listed as an assumption."""
     answers = [exchange.answer for exchange in inquiry.exchanges if not is_no_preference(exchange.answer)]
     question = assessment.refined_query or " — ".join([inquiry.question, *answers])
@@ -203,7 +210,6 @@ def brief_from(inquiry: Inquiry, assessment: Assessment, *, length: ReportLength
         goal=assessment.task.goal,
         focus=own or assessment.task.research_focus,
         has_own_focus=bool(own),
-        length=length,
         assumptions=assessment.assumptions,
         analysis=assessment.analysis or analyze_question(question),
     )

@@ -2,13 +2,12 @@
 
 from collections.abc import Awaitable, Sequence
 
-from deep_research.documents.corpus.search import CorpusSearch
 from deep_research.errors import InputError
-from deep_research.pipeline.budget import allocate
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.earlier import Earlier
 from deep_research.pipeline.fan_out import fan_out, isolated
 from deep_research.pipeline.plan_text import MAX_SECTIONS
+from deep_research.pipeline.research_map import is_wanted, query_of
 from deep_research.pipeline.stages.harvest import SearchExecutor
 from deep_research.pipeline.state import DeepResearchState, SectionState, Update
 from deep_research.reasoning.port import Reasoner
@@ -23,7 +22,7 @@ from deep_research.reasoning.values import (
     Strings,
 )
 from deep_research.report.sources.hit import Hit, SearchQuery
-from deep_research.request import ResearchRequest
+from deep_research.request import Depth, ResearchRequest
 from deep_research.value import digest
 
 
@@ -61,9 +60,11 @@ class ResearchPlanner:
     async def generate_followup_queries(
         self, request: QueryRequest, context: StageContext, *, offered: Sequence[SearchQuery]
     ) -> list[SearchQuery]:
-        """Write the queries of a later round from the gaps; those the reflection offered come first."""
-        fresh = [query for query in offered if query.query not in request.asked][: request.count]
-        return fresh or await self.generate_serp_queries(request, context)
+        """Write the queries of a later round from the gaps, where the reflection offered none."""
+        # Who judged the last round and named neither a gap nor a query wants no more.
+        if offered or (request.round > 1 and not request.gaps):
+            return list(offered)
+        return await self.generate_serp_queries(request, context)
 
     async def review_research_completeness(self, work: SectionWork, context: StageContext) -> Reflection:
         """Judge whether a section's evidence suffices."""
@@ -96,7 +97,7 @@ async def plan(
     for dropped in drawn.sections[MAX_SECTIONS:]:
         await context.lost("section", dropped.title, f"a report has {MAX_SECTIONS} sections")
     drawn = drawn.replace(sections=drawn.sections[:MAX_SECTIONS])
-    if drawn.sections and not context.adapters.models:
+    if drawn.sections and not any(section.search_queries for section in drawn.sections):
         drawn = await _with_queries(drawn, brief, planner, context)
     saved = {query: await context.records.keep(own) for query, own in first_hits.items() if own}
     return {"plan": _asking(drawn, tuple(saved)), "scouted": saved}
@@ -105,8 +106,7 @@ async def plan(
 async def _first_searches(brief: Brief, executor: SearchExecutor, context: StageContext) -> dict[str, list[Hit]]:
     """Return what a few queries find on the web before a model plans; nothing where the user approves plans."""
     adapters = context.adapters
-    has_web = any(engine.name != CorpusSearch.name for engine in adapters.engines)
-    if not adapters.models or not has_web or context.request.confirm_plan:
+    if not adapters.models or not adapters.has_web or context.request.confirm_plan:
         return {}
     request = QueryRequest(brief=brief, section=SectionPlan(title=brief.question), count=_SCOUTING)
     queries = await adapters.fallback.queries(request)
@@ -130,9 +130,8 @@ def _asking(drawn: Plan, first_hits: Sequence[str]) -> Plan:
 
 async def _with_queries(drawn: Plan, brief: Brief, planner: ResearchPlanner, context: StageContext) -> Plan:
     sections: list[SectionPlan] = []
-    for section, grant in zip(drawn.sections, grants(drawn, context.request), strict=True):
+    for section, count in zip(drawn.sections, _shares(drawn, as_settled(context.request, brief)), strict=True):
         asked = tuple(query.query for before in sections for query in before.search_queries)
-        count = grant[0] if grant else 0
         request = QueryRequest(brief=brief, section=section, domains=drawn.domains, asked=asked, count=count)
         queries = await planner.generate_serp_queries(request, context)
         sections.append(section.replace(search_queries=tuple(queries)))
@@ -153,17 +152,23 @@ def by_own_focus(drawn: Plan, brief: Brief) -> Plan:
     return drawn.replace(sections=tuple(sections))
 
 
-def grants(plan: Plan, request: ResearchRequest) -> list[list[int]]:
-    """Share the run's queries out to the sections in plan order; a query budget cuts the rounds short."""
+def as_settled(request: ResearchRequest, brief: Brief) -> ResearchRequest:
+    """Return the request with the depth and the length that its research has."""
+    return request.replace(depth=brief.depth, length=brief.length)
+
+
+def _shares(plan: Plan, request: ResearchRequest) -> list[int]:
+    """Share the queries of the first round out to the sections in plan order."""
     if not plan.sections:
         raise InputError("The plan has no section: give at least one.")
-    # A round without a query for a section is none of its rounds.
-    return [[grant for grant in own if grant] for own in allocate(queries_by_round(request), len(plan.sections))]
+    each, over = divmod(next(iter(queries_by_round(request)), 0), len(plan.sections))
+    return [each + (number < over) for number in range(len(plan.sections))]
 
 
 def queries_by_round(request: ResearchRequest) -> list[int]:
     """Return how many queries each round of a run may use: its depth, within its budget."""
-    depth, limits = request.depth, (request.depth.max_total_queries, request.budget.queries)
+    depth = request.deepest
+    limits = (depth.max_total_queries, request.budget.queries)
     changes = {"max_total_queries": min(limit for limit in limits if limit is not None)}
     if request.follow:
         # The documents of the run before it are its first round.
@@ -171,17 +176,43 @@ def queries_by_round(request: ResearchRequest) -> list[int]:
     return depth.replace(**changes).rounds()
 
 
+def later_rounds(queries: int, depth: Depth, *, after: int) -> list[int]:
+    """Return how many queries each round after this one may use: what one leaves unused, others may."""
+    share = depth.queries_followup_iteration
+    counts = [min(share, queries - at) for at in range(0, queries, share)]
+    return counts[: max(depth.max_iterations - after, 0)]
+
+
 def as_allocated(plan: Plan, request: ResearchRequest) -> Plan:
     """Return the plan with no more queries than its sections may use in the first round."""
     sections = (
-        section.replace(search_queries=section.search_queries[: grant[0] if grant else 0])
-        for section, grant in zip(plan.sections, grants(plan, request), strict=True)
+        section.replace(search_queries=section.search_queries[:count])
+        for section, count in zip(plan.sections, _shares(plan, request), strict=True)
     )
     return plan.replace(sections=tuple(sections))
 
 
+def offered_queries(state: SectionState) -> list[SearchQuery]:
+    """Return what may be asked in the coming round: what readers added, was planned or proposed, then the entries."""
+    planned = state.queries or (() if state.round else state.section.search_queries)
+    still_open = [entry for entry in state.entries if entry.status == "open" and not entry.queries]
+    # What a reader added comes first.
+    still_open.sort(key=lambda entry: not entry.is_wanted)
+    own = [SearchQuery(query=query_of(entry), section=entry.section) for entry in still_open]
+    first = sum(entry.is_wanted for entry in still_open)
+    offered = (*own[:first], *planned, *own[first:])
+    fresh = {query.query: query for query in offered if query.query not in state.asked}
+    return [query for query in fresh.values() if is_wanted(query, state.entries)][: sum(state.grants[:1])]
+
+
 async def next_queries(
-    state: SectionState, work: SectionWork, *, grant: int, planner: ResearchPlanner, context: StageContext
+    state: SectionState,
+    work: SectionWork,
+    offered: Sequence[SearchQuery],
+    *,
+    grant: int,
+    planner: ResearchPlanner,
+    context: StageContext,
 ) -> list[SearchQuery]:
     """Return the queries of a section's coming round: the plan's or the reflection's own first, then new ones.
 
@@ -190,16 +221,19 @@ async def next_queries(
     """
     if grant == 0:
         return []
-    request = QueryRequest(brief=work.brief, section=work.section, domains=state.domains, count=grant)
+    request = QueryRequest(
+        brief=work.brief,
+        section=work.section,
+        domains=state.domains,
+        round=work.round,
+        gaps=state.open_questions,
+        asked=work.asked,
+        count=grant,
+    )
     if work.round > 1 or state.earlier:
-        offered = state.queries
-        if work.round == 1 and not offered:
-            offered = work.section.search_queries
-        request = request.replace(round=work.round, gaps=state.open_questions, asked=work.asked)
         return await planner.generate_followup_queries(request, context, offered=offered)
-    planned = list(work.section.search_queries)[:grant]
-    if len(planned) == grant or (planned and not context.adapters.models):
-        return planned
-    drawn = await planner.generate_serp_queries(request, context)
-    known = {query.query for query in planned}
-    return [*planned, *(query for query in drawn if query.query not in known)][:grant]
+    if len(offered) == grant or (offered and not context.adapters.models):
+        return list(offered)
+    asked = tuple(query.query for query in offered)
+    request = request.replace(asked=asked, count=grant - len(offered))
+    return [*offered, *await planner.generate_serp_queries(request, context)]

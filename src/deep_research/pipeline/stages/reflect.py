@@ -1,13 +1,22 @@
 """Reflect: from a round's evidence to the running synthesis, its coverage, and whether to search again."""
 
-from deep_research.documents.corpus.search import CorpusSearch
+from collections.abc import Sequence
+
+from deep_research.events import SectionCoverage
 from deep_research.pipeline.context import StageContext
+from deep_research.pipeline.frontier import UnreadPage, pool_of
 from deep_research.pipeline.outcome import section_work, stop_of
+from deep_research.pipeline.passages import contexts_of
+from deep_research.pipeline.research_map import found_in
+from deep_research.pipeline.scope import Scope
+from deep_research.pipeline.search_round import tell_map
 from deep_research.pipeline.stages.analyze import ResearchAnalyzer
 from deep_research.pipeline.stages.plan import ResearchPlanner
 from deep_research.pipeline.state import SectionState, Update
-from deep_research.reasoning.values import SectionWork, SourceFacts
+from deep_research.reasoning.rules.question.shared_names import name_key, shared_names
+from deep_research.reasoning.values import MapEntry, SectionWork, SourceFacts
 from deep_research.report.sources.source_quality import host_of
+from deep_research.text.in_thread import in_thread
 from deep_research.value import canonical_json, json_of
 
 
@@ -21,10 +30,20 @@ async def reflect(
     """
     work = await section_work(state, context.records)
     is_all_read = await _is_all_read(context)
-    is_over = is_all_read or not work.queries_left or not state.fresh
-    judged = work.replace(sources=await _sources(work, context))
+    is_over = is_all_read or state.is_ended or not work.queries_left or not state.fresh
+    candidates = await _candidates(state, context)
+    texts = await _texts_read(state, work, context)
+    work = await _of_round(state, work, candidates, context)
+    if not context.adapters.models and context.adapters.has_web:
+        work = await _with_shared_names(state, work, context)
+    work = work.replace(entries=tuple(found_in(entry, texts) for entry in work.entries))
+    # With a model, rules judge what is over: nothing is asked any more, whatever is left.
+    judged = work.replace(sources=await _sources(work, context), queries_left=0 if is_all_read else work.queries_left)
     if is_over:
         reflection = await context.adapters.fallback.reflect(judged)
+        if work.synthesis and context.adapters.models:
+            # Rules would write another account in the place of the model's own.
+            reflection = reflection.replace(synthesis=work.synthesis)
     else:
         reflection = await planner.review_research_completeness(judged, context)
     synthesis = analyzer.intermediate_synthesis(reflection)
@@ -35,25 +54,76 @@ async def reflect(
         "is_all_read": is_all_read,
         "open_questions": reflection.gaps,
         "queries": reflection.next_queries,
+        # What is new may be in what was read before.
+        "entries": tuple(found_in(entry, texts) for entry in reflection.entries or work.entries),
+        "picked": tuple(candidates[number - 1].hit.address for number in reflection.pages),
     }
     after = state.replace(**(update | {"grants": state.grants[1:]}))
-    await context.emit(
-        "section-coverage",
-        {
-            "section": work.section.title,
-            "round": work.round,
-            "coverage": synthesis.coverage,
-            "score": reflection.overall_score,
-            "dimensions": reflection.dimensions.model_dump(),
-            "is_sufficient": reflection.is_sufficient,
-            "gaps": [*reflection.gaps, *reflection.thin],
-            "next_queries": [query.query for query in reflection.next_queries],
-            "reason": reflection.reasoning,
-            "stop": stop_of(after, context.request.depth),
-        },
-    )
+    told: SectionCoverage = {
+        "section": work.section.title,
+        "round": work.round,
+        "coverage": synthesis.coverage,
+        "score": reflection.overall_score,
+        "dimensions": reflection.dimensions.model_dump(),
+        "is_sufficient": reflection.is_sufficient,
+        "gaps": [*reflection.gaps, *reflection.thin],
+        "next_queries": [query.query for query in reflection.next_queries],
+        "reason": reflection.reasoning,
+        "stop": stop_of(after),
+    }
+    for number, title in enumerate(state.outline, start=state.number):
+        own = [entry.status for entry in after.entries if entry.section == title]
+        share = own.count("found") / len(own) if own else synthesis.coverage
+        at = context.run.stage(Scope.of("section", number, "round", state.round, "reflect"), after=state.after)
+        await at.emit("section-coverage", told | {"section": title, "coverage": round(share, 2)})
+    await tell_map(after, context, before=state)
     await context.run.rounds.write(context.run.folder)
     return update
+
+
+# A model is shown so many of the pages that could be read next.
+_SHOWN_PAGES = 60
+
+
+async def _candidates(state: SectionState, context: StageContext) -> list[UnreadPage]:
+    """Return the pages most worth reading that were not read, best first."""
+    pool = pool_of(await context.records.load_all(UnreadPage, state.pool))
+    seen = {*state.visited_sources}
+    unread = [(-each.worth, address) for address, each in pool.items() if address not in seen]
+    return [pool[address] for _, address in sorted(unread)[:_SHOWN_PAGES]]
+
+
+async def _of_round(
+    state: SectionState, work: SectionWork, candidates: Sequence[UnreadPage], context: StageContext
+) -> SectionWork:
+    """Return what is known of all sections as one: what the round found, and what is looked for."""
+    records = context.records
+    ids = [id_ for task in state.tasks_of_round for id_ in task.evidence]
+    pieces = await records.evidence(list(dict.fromkeys(ids)), sections=state.outline)
+    return work.replace(
+        fresh=tuple(piece.id for piece in pieces),
+        entries=state.entries,
+        contexts=await contexts_of(pieces, state.brief.language, records),
+        pages=tuple(each.hit.title or each.hit.address for each in candidates),
+    )
+
+
+async def _texts_read(state: SectionState, work: SectionWork, context: StageContext) -> dict[str, str]:
+    """Return what is known of each document that was read: its title, and the passages that were kept."""
+    read = dict.fromkeys(id_ for task in state.tasks for id_ in task.documents)
+    texts = {id_: (await context.records.document(id_)).title for id_ in read}
+    for piece in work.evidence:
+        texts[piece.document] = f"{texts.get(piece.document, '')}\n{piece.quote}"
+    return texts
+
+
+async def _with_shared_names(state: SectionState, work: SectionWork, context: StageContext) -> SectionWork:
+    """Look for the names that several of the documents read share, where no model says what an expert would name."""
+    read = dict.fromkeys(id_ for task in state.tasks for id_ in task.documents)
+    texts = [(await context.records.document(id_)).text for id_ in read]
+    known = {name_key(entry.name) for entry in work.entries}
+    fresh = [MapEntry(name=name) for name in await in_thread(shared_names, texts) if name_key(name) not in known]
+    return work.replace(entries=(*work.entries, *fresh))
 
 
 async def _is_all_read(context: StageContext) -> bool:
@@ -63,7 +133,7 @@ async def _is_all_read(context: StageContext) -> bool:
     """
     adapters = context.adapters
     corpus = adapters.corpus
-    if not corpus or not adapters.models or {engine.name for engine in adapters.engines} != {CorpusSearch.name}:
+    if not corpus or not adapters.models or adapters.has_web:
         return False
 
     async def lookup() -> str:

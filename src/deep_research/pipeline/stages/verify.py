@@ -106,7 +106,7 @@ class CheckedSources:
     def named(self, passages: Iterable[Evidence]) -> list[str]:
         """Return what the passages' documents and parts are called: a sentence may name them so, numbers included."""
         found = (self.contexts[piece.id] for piece in passages if piece.id in self.contexts)
-        return [text for where in found for text in (where.title, where.headings, where.kind)]
+        return [text for where in found for text in (where.title, where.headings)]
 
     @property
     def asked(self) -> str:
@@ -300,14 +300,20 @@ async def _by_reasoner(
                     # What a model wrote that cannot judge is not believed.
                     sentence = _with(sentence, _REFUSED_AS[sentence.kind], "unreliable")
                 else:
-                    sentence = _judged(sentence, passages, answers.get(number), is_failed=bool(failures))
+                    judgement, named = answers.get(number), sources.named(passages)
+                    sentence = _judged(sentence, passages, judgement, named, is_failed=bool(failures))
             sentences.append(sentence)
         done.append(paragraph.replace(sentences=tuple(sentences)))
     return done
 
 
 def _judged(
-    sentence: Sentence, passages: tuple[Evidence, ...], judgement: Judgement | None, *, is_failed: bool
+    sentence: Sentence,
+    passages: tuple[Evidence, ...],
+    judgement: Judgement | None,
+    named: Sequence[str],
+    *,
+    is_failed: bool,
 ) -> Sentence:
     """Return a sentence with the verdict that a judgement of it proves."""
     if not judgement:
@@ -320,6 +326,10 @@ def _judged(
         return _with(sentence.replace(**rests), kind, "judged" if kind == "follows" else f"judged: {remark}")
     kind = _OF_FINDING.get(kind, kind)
     verdict = _proved(kind, judgement.span, remark, sentence, passages)
+    titles = (text for text in named if is_related(sentence.text, text))
+    if verdict.kind == "not_checked" and passages and any(find_span(judgement.span, text) for text in titles):
+        # A title or a heading says it.
+        verdict = Verdict(kind=kind, reason="judged", evidence=passages[0].id)
     if verdict.kind == "not_checked":
         return _unjudged(sentence, passages, verdict.reason)
     if sentence.kind == "calculation":

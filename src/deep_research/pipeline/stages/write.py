@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 
 from deep_research.documents.readers import PROMPT_INJECTION_FOUND, place_of
 from deep_research.events import MAX_EVENT_TEXT_CHARS, FinalReport
@@ -19,14 +20,14 @@ from deep_research.pipeline.about import (
 from deep_research.pipeline.abstract import bounded
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.earlier import answer_in, follow_notes, followed_in, subject_of, with_section
-from deep_research.pipeline.fan_out import both
+from deep_research.pipeline.fan_out import both, fan_out
 from deep_research.pipeline.figures import chartless, described, figure_files, figure_record, pictures_of, with_figures
 from deep_research.pipeline.outcome import unanswered
 from deep_research.pipeline.passages import cited_passages
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.retrieval import RetrievalHealth, SearchSummary, health_of, title_of
 from deep_research.pipeline.stages.analyze import disagreements
-from deep_research.pipeline.stages.draft import as_claims, words_wanted
+from deep_research.pipeline.stages.draft import MOST_IN_ONE_PIECE, as_claims
 from deep_research.pipeline.stages.verify import (
     Checked,
     CheckedSources,
@@ -50,6 +51,8 @@ from deep_research.report.figure import Caption, Figure, Image
 from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.markdown import render
 from deep_research.report.paragraph import Paragraph, Refusal, Sentence, is_quoted, note
+from deep_research.report.sources.head import byline_of
+from deep_research.report.sources.source_quality import host_of
 from deep_research.text.analyzer import content_terms
 from deep_research.text.messages.language import UNKNOWN
 from deep_research.text.messages.words import Words, words_in
@@ -334,6 +337,7 @@ async def _sources(cited: list[Evidence], words: Words, context: StageContext) -
                 address=address,
                 places=tuple(dict.fromkeys(own.values())),
                 delivered=words(f"report.{state.kind}_from", engine=title_of(state.engine, specs)) if state else "",
+                byline=byline_of(read, words, is_page=bool(host_of(address))),
                 **read.model_dump(include={"title", "language", "author", "published", "warnings"}),
             )
         )
@@ -393,7 +397,7 @@ async def write(state: DeepResearchState, context: StageContext, reporter: Repor
         brief=brief,
         plan=findings.plan,
         paragraphs=drafted,
-        words=words_wanted(findings, context.request.depth),
+        words=state.words,
         figures=tuple([described(await context.records.load(Figure, id_)) for id_ in state.figures]),
         evidence=evidence,
         contexts=dict(sources.contexts),
@@ -407,7 +411,7 @@ async def write(state: DeepResearchState, context: StageContext, reporter: Repor
     first = [paragraph for paragraph in body.paragraphs if paragraph.section == "abstract"]
     is_written = bool(first)
     if first:
-        answer, more = bounded(first)
+        answer, more = bounded(first, brief.language, has_chapters=draft.words > MOST_IN_ONE_PIECE)
         moved = (paragraph.replace(section=words("report.findings")) for paragraph in more)
         others = (paragraph for paragraph in body.paragraphs if paragraph.section != "abstract")
         body = body.replace(paragraphs=(*answer, *moved, *others))
@@ -419,8 +423,10 @@ async def write(state: DeepResearchState, context: StageContext, reporter: Repor
     conclusion = conclusion.replace(abstract=leading.paragraphs, unanswered=() if is_written else gaps)
     is_unfounded = not evidence and context.request.search.model_knowledge
     knowledge = await context.reason(Reasoner.recall, brief) if is_unfounded else ""
-    # Where nothing of a model's analysis could stand, what was counted does.
-    is_weighed = any(paragraph.section == words("report.analysis") for paragraph in body.paragraphs)
+    # Where nothing of a model's analysis could stand, what was counted does; a long report weighs in its chapters.
+    is_in_chapters = bool(context.adapters.models) and draft.words > MOST_IN_ONE_PIECE
+    titles = {paragraph.section for paragraph in body.paragraphs}
+    is_weighed = is_in_chapters or words("report.analysis") in titles
     analysis = Checked() if is_weighed else await _analysis(state, sources, context)
     written = await reporter.write_final_report(
         findings,
@@ -451,11 +457,20 @@ def _refuting(paragraphs: Sequence[Paragraph]) -> list[str]:
 
 
 async def _edited(draft: Draft, sources: CheckedSources, context: StageContext) -> Paragraphs:
-    """Return the text as an editor mended it; what was changed is checked again."""
-    edits = await context.reason(Reasoner.edit, draft)
-    if not edits:
-        return draft.paragraphs
-    changes = {edit.number: edit.sentences for edit in edits}
+    """Return the text as an editor mended it, a long one by chapters first; what was changed is checked again."""
+    if draft.words > MOST_IN_ONE_PIECE:
+        chapters = [tuple(own) for _, own in groupby(draft.paragraphs, key=lambda paragraph: paragraph.section)]
+        # Length and charts are looked at in the whole.
+        parts = [draft.replace(paragraphs=own, words=0, figures=()) for own in chapters]
+        edited = await fan_out("chapter", parts, _mended, context)
+        whole = await judged([paragraph for own in edited for paragraph in own], sources, context.at("chapters"))
+        draft = draft.replace(paragraphs=whole)
+    mended = await _mended(draft, context)
+    return mended if mended == draft.paragraphs else await judged(mended, sources, context.at("edited"))
+
+
+async def _mended(draft: Draft, context: StageContext) -> Paragraphs:
+    changes = {edit.number: edit.sentences for edit in await context.reason(Reasoner.edit, draft)}
     paragraphs, number = [], 0
     for paragraph in draft.paragraphs:
         own: list[Sentence] = []
@@ -463,7 +478,7 @@ async def _edited(draft: Draft, sources: CheckedSources, context: StageContext) 
             number += 1
             own += _changed(sentence, changes[number]) if number in changes else [sentence]
         paragraphs += [paragraph.replace(sentences=tuple(own))] if own else []
-    return await judged(paragraphs, sources, context.at("edited"))
+    return tuple(paragraphs)
 
 
 def _changed(before: Sentence, after: Sequence[Sentence]) -> list[Sentence]:

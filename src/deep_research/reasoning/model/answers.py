@@ -22,14 +22,14 @@ _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s+")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _LABEL_NUMBER = re.compile(r"\d+")
 # More than any answer needs: what is longer is a model that did not stop.
-_MAX_CHARS, _MAX_ITEM_CHARS, _MAX_ITEMS = 8_000, 400, 40
+_MAX_CHARS, _MAX_ITEM_CHARS, _MAX_ITEMS, _MAX_ENTRIES = 8_000, 400, 40, 120
 # A small model may wrap its answer in a name of its own; deeper than this nobody nests by accident.
 _WRAPPINGS = 3
 SomeAnswer = TypeVar("SomeAnswer", bound="ModelAnswer")
 Item = TypeVar("Item")
 
 
-def _texts(value: object) -> object:
+def _texts(value: object, most: int = _MAX_ITEMS) -> object:
     """Return a list of texts from what models give for one: a list of objects, one text, or nothing."""
     if value is None:
         return []
@@ -37,7 +37,7 @@ def _texts(value: object) -> object:
         value = [_BULLET.sub("", line) for line in _LISTED.split(value)]
     if not isinstance(value, list):
         return value
-    return [text for text in map(_text, value) if text][:_MAX_ITEMS]
+    return [text for text in map(_text, value) if text][:most]
 
 
 def _column(value: object, most: int = _MAX_ITEM_CHARS) -> object:
@@ -109,6 +109,7 @@ def _flag(value: object) -> bool:
 
 
 Texts = Annotated[list[str], BeforeValidator(_texts)]
+LongList = Annotated[list[str], BeforeValidator(partial(_texts, most=_MAX_ENTRIES))]
 Column = Annotated[list[str], BeforeValidator(_column)]
 LongColumn = Annotated[list[str], BeforeValidator(partial(_column, most=_MAX_CHARS))]
 Numbers = Annotated[list[int], BeforeValidator(_numbers)]
@@ -186,6 +187,11 @@ class AssessAnswer(ModelAnswer):
     asks_for: Word = _described(
         "what a short answer would be, one of: money, share, duration, count, date, person, place, other", ""
     )
+    breadth: Word = _described(
+        "how wide the question is, one of: fact (one thing), comparison (a few things or one topic), field (rare: a"
+        " subject with its history, its alternatives and a decision that needs all of them)",
+        "",
+    )
 
 
 class PlanAnswer(ModelAnswer):
@@ -197,6 +203,8 @@ class PlanAnswer(ModelAnswer):
     domains: Texts = _described("fields of knowledge that the question touches", [])
     sections: Column = _described("2 to 5 section titles", min_length=1)
     descriptions: Column = _described("for each section, in order: the question that it answers", [])
+    entries: LongList = _described("what a complete answer names, the most important first: name: what it is", [])
+    entry_sections: Numbers = _described("for each entry, in order: the number of its section, from 1", [])
     queries: Texts = _described("search queries, one to three for each section", [])
     query_sections: Numbers = _described("for each query, in order: the number of its section, from 1", [])
     goals: Column = _described("for each query, in order: what it should find", [])
@@ -239,11 +247,15 @@ class ExtractAnswer(ModelAnswer):
 
 
 class ReflectAnswer(ModelAnswer):
-    """What is known about a section, and how good its evidence is: five dimensions, each from 1 to 10."""
+    """What a round adds to what is known, and how good the evidence is: five dimensions, each from 1 to 10."""
 
-    synthesis: Plain = _described(
-        "what is known about the section now: the answer first, in three to five sentences", ""
-    )
+    added: Plain = _described("what is new, in three to eight sentences; empty if nothing", "")
+    settled: Numbers = _described("numbers of the entries that the passages settle", [])
+    set_aside: Numbers = _described("numbers of the entries that need no looking for", [])
+    reasons: Column = _described("for each of those set aside, in order: why, in a few words", [])
+    new_entries: LongList = _described("further entries: name: what it is", [])
+    entry_sections: Numbers = _described("for each of these, in order: its section's number", [])
+    pages: Numbers = _described("numbers of the pages to read next, the best first", [])
     coverage: Score = _described("1 to 10: is every part of the section's question supported?")
     depth: Score = _described("1 to 10: are there details and figures, not only overviews?")
     diversity: Score = _described("1 to 10: do the sources differ?")
@@ -252,6 +264,15 @@ class ReflectAnswer(ModelAnswer):
     gaps: Texts = _described("what is still missing, most important first; empty if nothing", [])
     next_queries: Texts = _described("search queries that would close the gaps; empty if none", [])
     reasoning: Plain = _described("why, one sentence", "")
+
+
+class OutlineAnswer(ModelAnswer):
+    """The chapters of a long report."""
+
+    titles: Column = _described("the chapters' titles, short and plain", min_length=1)
+    settles: Column = _described("for each of them, in order: what it settles, one or two sentences")
+    columns: Column = _described('for each of them, in order: the columns of its table, "a | b | c", or ""', [])
+    documents: Column = _described('for each of them, in order: the numbers of its documents, "4, 17, 2"')
 
 
 class ChartsAnswer(ModelAnswer):

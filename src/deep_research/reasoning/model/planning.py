@@ -19,6 +19,7 @@ from deep_research.reasoning.values import (
     Brief,
     ClarificationQuestion,
     Inquiry,
+    MapEntry,
     Plan,
     QueryRequest,
     RelatedText,
@@ -31,9 +32,14 @@ from deep_research.text.messages.words import words_in
 from deep_research.web.search.registry import ENGINES
 
 _ASSESS = Act("assess", "task", 900)
-_PLAN = Act("plan", "thinking", 1_500)
+_PLAN = Act("plan", "thinking", 2_000)
+_DEEP_PLAN_TOKENS = 5_000
 _QUERIES = Act("queries", "task", 500)
 _CONTEXT_CHARS = 6_000
+# How many things a complete answer names, by the length of the report.
+_WANTED_ENTRIES: dict[str, str] = {
+    "short": "up to 5", "standard": "up to 15", "long": "25 to 40", "deep": "60 to 100, the most important first",
+}  # fmt: skip
 # Below this confidence something is missing.
 _MIN_CONFIDENCE = 0.5
 _MAX_OPTIONS, _MAX_FOCUSES = 4, 5
@@ -83,12 +89,14 @@ class PlanningByModel(ModelActs):
             PlanAnswer,
             sections=wanted,
             documents=fenced(SOURCE_TAG, fit("\n".join(related), _MAX_RELATED_CHARS)[0]) if related else NONE,
+            entries=_WANTED_ENTRIES[brief.length],
             sources=self._searched(),
             language=language_name(brief.language),
         )
+        act = _PLAN._replace(max_tokens=_DEEP_PLAN_TOKENS) if brief.length == "deep" else _PLAN
         shared = [self._brief(brief)]
         answer = await self._data(
-            _PLAN, PlanAnswer, task, shared=shared, problem_of=lambda answer: _problem_of_plan(answer, brief)
+            act, PlanAnswer, task, shared=shared, problem_of=lambda answer: _problem_of_plan(answer, brief)
         )
         return _plan(answer, brief)
 
@@ -189,6 +197,10 @@ def _plan(answer: PlanAnswer, brief: Brief) -> Plan:
         goal=answer.goal or brief.goal,
         scope=answer.scope,
         domains=tuple(answer.domains),
+        entries=tuple(
+            MapEntry(name=name, section=titles[min(item_at(answer.entry_sections, index, 1), len(titles)) - 1])
+            for index, name in enumerate(answer.entries)
+        ),
         sections=tuple({section.title.casefold(): section for section in reversed(sections)}.values())[::-1],
     )
 
@@ -251,6 +263,7 @@ def _assessment(answer: AssessAnswer, inquiry: Inquiry) -> Assessment:
         refined_query=refined if len(refined) <= _MAX_QUESTION_CHARS else "",
         assumptions=tuple(assumptions) if is_possible else (),
         analysis=checked_analysis(answer.model_dump(), refined or inquiry.question, asked=said),
+        breadth=answer.breadth,
     )
 
 

@@ -160,9 +160,11 @@ def show_evidence(
     contexts: Mapping[str, Context] | None = None,
     only: Collection[str] | None = None,
     sought: str = "",
+    of_each: int = 0,
 ) -> Material:
     """Return the evidence in its order, labelled and fenced; where they do not fit, the weakest pieces are left out: of
-    those that nobody chose, what has least in common with what is `sought`, after the best of each document.
+    those that nobody chose, what has least in common with what is `sought`, after the best of each document. The last
+    to go are the best `of_each` document, chosen or not.
 
     Where `contexts` are given, a list of the documents stands before it, and each passage says where it stands. Where
     `only` names some of it, the others are not shown; labels are the same whatever is shown.
@@ -189,7 +191,7 @@ def show_evidence(
     listed = [fenced(NOTES_TAG, "\n".join([_DOCUMENTS, *lines.values()]))] if lines else []
     total = sum(sizes.values()) + tokens_at_most("\n".join(listed))
     left_out = 0
-    for indexes in _weakest_first(parts.values(), evidence, sought):
+    for indexes in _weakest_first(parts.values(), evidence, sought, of_each):
         if total <= limit:
             break
         for index in indexes:
@@ -209,7 +211,9 @@ def _part_of(piece: Evidence, contexts: Mapping[str, Context]) -> str:
     return f"{piece.document} {_location(where)}"
 
 
-def _weakest_first(parts: Collection[Sequence[int]], evidence: Sequence[Evidence], sought: str) -> list[Sequence[int]]:
+def _weakest_first(
+    parts: Collection[Sequence[int]], evidence: Sequence[Evidence], sought: str, of_each: int
+) -> list[Sequence[int]]:
     """Return the parts of the evidence in the order in which they are left out."""
     wanted = frozenset(content_terms(sought))
     texts = (" ".join(evidence[index].quote for index in indexes) for indexes in parts)
@@ -225,8 +229,9 @@ def _weakest_first(parts: Collection[Sequence[int]], evidence: Sequence[Evidence
     for score, worth, first, indexes in sorted(ranks, reverse=True):
         document = evidence[-first].document
         is_best = not seen[document] and len(indexes) <= _MAX_BEST
+        is_of_each = seen[document] < of_each
         seen[document] += len(indexes)
-        kept.append((score, is_best or seen[document] <= _KEPT_OF_EACH, worth, first, indexes))
+        kept.append((is_of_each, score, is_best or seen[document] <= _KEPT_OF_EACH, worth, first, indexes))
     return [indexes for *_, indexes in sorted(kept)]
 
 
@@ -293,7 +298,7 @@ _TOOLS = {
 # Kept free for the messages' own frame, and for a useless answer that is shown again with what was wrong.
 _REPAIR_TOKENS = 1_000
 # No answer takes more of the window than this; a repair may take twice as much.
-_ANSWER_SHARE = 0.2
+ANSWER_SHARE = 0.2
 _MAX_FAILURES = 6
 _MAX_STEPS = 12
 _LINE_CHARS = 120
@@ -367,7 +372,7 @@ class ContextManager:
 
     def limit(self, max_tokens: int) -> int:
         """Return how long an answer may be, in tokens, where so many are wanted."""
-        return min(max_tokens, self.share(_ANSWER_SHARE))
+        return min(max_tokens, self.share(ANSWER_SHARE))
 
     def tail(self, act: Act, task: str, *, steps: Steps = (), failures: Sequence[str] = ()) -> str:
         """Return the end of a prompt: what failed, what is left, which tools there are, and the task itself."""

@@ -13,7 +13,7 @@ from deep_research.reasoning.model.prompting import LABEL, TAGS
 from deep_research.report.paragraph import ListMark, Paragraph, Sentence, SentenceKind, Strings, row
 from deep_research.request import Language
 from deep_research.text.analyzer import CJK_CHARACTER
-from deep_research.text.cleaning import clean_text
+from deep_research.text.cleaning import BLANKS_BEFORE_STOP, clean_text
 from deep_research.text.markdown import blocks_of
 from deep_research.text.messages.language import UNKNOWN
 from deep_research.text.script import DETECTED, detect_language, in_script
@@ -254,7 +254,7 @@ class _Marks(NamedTuple):
         found = []
         for number, (start, end) in enumerate(spans):
             until = spans[number + 1][0] if number + 1 < len(spans) else len(text)
-            sentence = re.sub(r"\s+(?=[.,;:!?。，；：！？、])", "", " ".join(bare[start:end].split()))
+            sentence = BLANKS_BEFORE_STOP.sub("", " ".join(bare[start:end].split()))
             if re.search(r"\w", sentence):
                 kind, ids, basis = self.found_in(text[start:until])
                 found.append(Sentence(text=sentence, kind=kind, evidence=ids, basis=basis))

@@ -20,12 +20,16 @@ from deep_research.reasoning.model.answers import (
     RecallAnswer,
     padded,
 )
-from deep_research.reasoning.model.planted import PlantedStatement, planted_statements
+from deep_research.reasoning.model.draft_text import columns_of, is_to_mend, marked, reason_against, shown_text
+from deep_research.reasoning.model.planted import planted_statements
 from deep_research.reasoning.model.prompting import (
+    ANSWER_SHARE,
     DRAFT_TAG,
     LABEL,
+    NOTES_TAG,
     SOURCE_TAG,
     Act,
+    Prompts,
     fenced,
     fit,
     numbered,
@@ -67,23 +71,25 @@ from deep_research.value import canonical_json
 _CHARTS = Act("plan_charts", "task", 400)
 _PROGRAMS = Act("plan_charts", "task", 2_500)
 _REPAIR_CHART = Act("repair_chart", "task", 2_000)
-_DRAFT = Act("draft", "thinking", 5_000)
+_DRAFT, _CHAPTER = Act("draft", "thinking", 5_000), Act("draft", "thinking", 3_000)
 _JUDGE = Act("judge", "judge", 2_600)
 _FIND_HELD = Act("find_held", "task", 600)
 _EDIT = Act("edit", "thinking", 2_000)
 _RECALL = Act("recall", "thinking", 500)
 # Series that a model chooses among, how long its titles may be, and tokens of what is known about each section.
-_MAX_SERIES, _MAX_TITLE_CHARS, _MAX_KNOWN = 12, 120, 400
+_MAX_SERIES, _MAX_TITLE_CHARS, _MAX_KNOWN = 12, 120, 1_200
 _DIGITS = re.compile(r"\d+").findall
 # So many tokens a word of a report takes, with its marks; Chinese says it in two characters.
 _TOKENS_A_WORD = 3
 # Chinese says in so many characters what English says in a word.
-_CHARACTERS_A_WORD = 1.8
+CHARACTERS_A_WORD = 1.8
 _LENGTH_TOLERANCE = 0.12
 # A critical look from fewer sides is none.
 _MIN_PERSPECTIVES = 2
 # So much of the window is filled with passages, and no more than that: more is read less carefully, and paid for.
-_MATERIAL_SHARE, _MAX_MATERIAL = 0.75, 48_000
+_MATERIAL_SHARE, _MAX_MATERIAL, _MAX_OF_CHAPTER = 0.75, 48_000, 22_000
+# Of each document that a chapter is written from, so many passages at least are shown.
+_OF_EACH = 4
 # More sentences than this a judge begins to skip.
 _JUDGED_AT_ONCE = 30
 # So many false statements are planted among them: about a fifth of what is judged, and one among few.
@@ -113,6 +119,14 @@ _ANSWERS: dict[QuestionKind, str] = {
     "advice": "what to do, as one decision with its reasons and the facts that decide it, in {opening}",
     "open": "what is known, as one statement with the figures that matter most, in {opening}",
 }
+_STEPS = (
+    "a numbered list of four to seven recommendations, the most valuable first. Each is one item: what to do, in bold,"
+    " ending with a full stop and without a mark; then, in two to four sentences, the fact it rests on and why it"
+    ' matters; how, who and by when, counted from the decision ("within a year") where neither the question nor a'
+    " passage sets dates still ahead; and how success is seen: by a test that anyone can run, or a figure of the same"
+    " definition with a threshold and why that one. Where the question names a period, place each step within it, to"
+    " its end. Word what you propose yourself as a proposal."
+)
 _FORMS: dict[QuestionKind, str] = {
     "list": "The list is a table with every item that meets the condition.",
     "trend": "The figures over time are a table.",
@@ -120,12 +134,7 @@ _FORMS: dict[QuestionKind, str] = {
     "procedure": "The steps are a numbered list.",
     "advice": (
         "What is asked besides advice comes next, in the question's order, in a table or a few lines. Then, under a"
-        " heading, a numbered list of four to seven recommendations, the most valuable first. Each is one item: what"
-        " to do, in bold, ending with a full stop and without a mark; then, in two to four sentences, the fact it rests"
-        ' on and why it matters; how, who and by when, counted from the decision ("within a year") where neither the'
-        " question nor a passage sets dates still ahead; and how success is measured: against which figure of the same"
-        " definition, with which threshold and why that one. Where the question names a period, place each step within"
-        " it, to its end. Word what you propose yourself as a proposal."
+        " heading, {steps}"
     ),
     "open": "The findings follow in the order of the question; what to do with them comes last, if it helps.",
 }
@@ -154,7 +163,7 @@ class WritingByModel(ModelActs):
         if not series:
             return ()
         kind = ProgramsAnswer if findings.has_sandbox else ChartsAnswer
-        known = [f"{work.section.title}: {fit(work.synthesis, _MAX_KNOWN)[0]}" for work in findings.sections]
+        known = [fit(findings.synthesis, _MAX_KNOWN)[0]] if findings.synthesis else []
         task = self._task(
             "plan_charts",
             kind,
@@ -197,30 +206,20 @@ class WritingByModel(ModelActs):
         return broken.spec.replace(python_code=answer.python_code)
 
     async def draft(self, findings: Findings) -> Paragraphs:
-        """Write the whole report in one piece, with everything that was found in view."""
+        """Write the whole report in one piece, or a chapter of it, with everything that was found for it in view."""
         if not findings.evidence:
             return await self.fallback.draft(findings)
-        brief, language = findings.brief, findings.brief.language
-        words, unit = words_in(language), _counted(language)
-        act = _DRAFT._replace(max_tokens=max(_DRAFT.max_tokens, findings.words * _TOKENS_A_WORD))
-        # No more is asked for than fits the answer.
-        most = self.context.limit(act.max_tokens) // _TOKENS_A_WORD
-        task = self.prompts.fill(
-            "draft",
-            language=language_name(language),
-            length=_length(min(findings.words, most), language),
-            answer=_ANSWERS.get(brief.analysis.kind, _ANSWERS["open"]).format(opening=f"{_OPENING} {unit}"),
-            form=_FORMS.get(brief.analysis.kind, _FORMS["open"]),
-            sections=_sections(findings, words("report.analysis")),
-            open=words("report.gaps"),
-            limit=f"{MAX_ABSTRACT_LENGTH} {unit}",
-            closing=_closing(findings, words),
-        )
+        language, words = findings.brief.language, words_in(findings.brief.language)
+        act = _CHAPTER if findings.chapter else _DRAFT
+        act = act._replace(max_tokens=max(act.max_tokens, findings.words * _TOKENS_A_WORD))
+        length = length_in_words(min(findings.words, words_in_one_answer(self.options.window)), language)
+        own = chapter_task(self.prompts, findings, length) if findings.chapter else self._whole_task(findings, length)
+        task = f"{own}\n\n{self.prompts.fill('marks')}"
         request, labels = self._over_all(act, task, findings)
-        titles = findings.fixed_titles
+        titles = () if findings.chapter else findings.fixed_titles
 
         def read(reply: ModelReply) -> tuple[ParsedProse | None, str]:
-            prose = _read_prose(reply, labels, language, titles)
+            prose = read_prose(reply, labels, language, titles)
             found = dict.fromkeys(paragraph.section for paragraph in prose.paragraphs if paragraph.section in titles)
             unkept = "" if tuple(found) == titles else f"its sections must be, in this order: {'; '.join(titles)}"
             sides = {one.lead for one in prose.paragraphs if one.section == words("report.analysis") and one.lead}
@@ -230,6 +229,22 @@ class WritingByModel(ModelActs):
 
         return (await self._ask(request, read)).paragraphs
 
+    def _whole_task(self, findings: Findings, length: str) -> str:
+        """Return what a report in one piece is asked to be."""
+        language, kind = findings.brief.language, findings.brief.analysis.kind
+        words, unit = words_in(language), counted_in(language)
+        return self.prompts.fill(
+            "draft",
+            language=language_name(language),
+            length=length,
+            answer=answer_form(kind, f"{_OPENING} {unit}"),
+            form=_FORMS.get(kind, _FORMS["open"]).format(steps=_STEPS),
+            sections=_sections(findings, words("report.analysis")),
+            open=words("report.gaps"),
+            limit=f"{MAX_ABSTRACT_LENGTH} {unit}",
+            closing=_closing(findings, words),
+        )
+
     def _over_all(self, act: Act, task: str, findings: Findings) -> tuple[ModelRequest, Mapping[str, str]]:
         """Return a request with all that was found in view, and the labels of its passages.
 
@@ -238,12 +253,18 @@ class WritingByModel(ModelActs):
         brief, noted = self._brief(findings.brief), self._noted(findings)
         tail = self.context.tail(act, task)
         available_tokens = self.context.available_tokens(brief, *noted, tail, max_tokens=act.max_tokens)
-        available_tokens = min(available_tokens, self.context.share(_MATERIAL_SHARE), _MAX_MATERIAL)
-        # What a section's account says rests on passages that are to be seen.
-        sought = " ".join(
-            [findings.brief.question, *findings.plan.titles, *(work.synthesis for work in findings.sections)]
+        most = _MAX_OF_CHAPTER if findings.chapter else _MAX_MATERIAL
+        available_tokens = min(available_tokens, self.context.share(_MATERIAL_SHARE), most)
+        # What the account says rests on passages that are to be seen.
+        settled = [each.description for each in findings.plan.sections]
+        sought = " ".join([findings.brief.question, *findings.plan.titles, *settled, findings.synthesis])
+        material = show_evidence(
+            findings.evidence,
+            limit=available_tokens,
+            contexts=findings.contexts,
+            sought=sought,
+            of_each=_OF_EACH if findings.chapter else 0,
         )
-        material = show_evidence(findings.evidence, limit=available_tokens, contexts=findings.contexts, sought=sought)
         pairs = in_words(connections_of(findings), {id_: label for label, id_ in material.labels.items()})
         paired = [f"Figures of two documents that may belong together:\n{listed(pairs)}"] if pairs else []
         shared = [brief, *material.blocks, *noted, *paired]
@@ -254,7 +275,7 @@ class WritingByModel(ModelActs):
         backed = [in_brief(row) for row in findings.strength]
         disputed = ["; ".join(row.text for row in table.sentences) for table in findings.disputed]
         notes = {
-            "Planned sections": findings.plan.titles,
+            "Planned sections": () if findings.chapter else findings.plan.titles,
             "How well the main figures are backed": backed,
             "Where sources give different figures": disputed,
         }
@@ -281,7 +302,9 @@ class WritingByModel(ModelActs):
             half = len(wanted) // 2
             return [*await self._judged(wanted[:half], support), *await self._judged(wanted[half:], support)]
         shown = [piece for piece in support.passages if piece.id in cited]
-        planted = planted_statements(shown, min(_MAX_PLANTED, len(wanted) // _JUDGED_FOR_ONE or 1))
+        most = min(_MAX_PLANTED, len(wanted) // _JUDGED_FOR_ONE or 1)
+        titles = {id_: where.title for id_, where in support.contexts.items()}
+        planted = planted_statements([sentences[number] for number in wanted], shown, most, titles)
         text, order = _with_planted(support, wanted, planted, material.labels)
         task = self._task("judge", JudgeAnswer, text=fenced(DRAFT_TAG, text))
         answer = await self._data(
@@ -326,22 +349,25 @@ class WritingByModel(ModelActs):
         )
 
     async def edit(self, draft: Draft) -> tuple[SentenceEdit, ...]:
-        """Have the whole text looked over once; what changes is checked again by whoever asks."""
+        """Have a text looked over once, or what was refused of a chapter; whoever asks checks again what changes."""
         sentences = dict(numbered_sentences(draft.paragraphs))
-        refused = {number: sentence for number, sentence in sentences.items() if _is_to_mend(sentence)}
-        beside = [paragraph for paragraph in draft.paragraphs if any(map(_is_to_mend, paragraph.sentences))]
+        refused = {number: sentence for number, sentence in sentences.items() if is_to_mend(sentence)}
+        if not refused and not draft.words:
+            return ()
+        beside = [paragraph for paragraph in draft.paragraphs if any(map(is_to_mend, paragraph.sentences))]
         refuting = {each.verdict.evidence for each in refused.values() if each.verdict}
         needed = refuting.union(*(paragraph.cite_ids for paragraph in beside))
         brief, language = self._brief(draft.brief), draft.brief.language
         words = words_in(language)
         labels = show_evidence(draft.evidence, limit=sys.maxsize).labels
-        shown = fenced(DRAFT_TAG, _shown_text(draft.paragraphs, labels))
+        shown = fenced(DRAFT_TAG, shown_text(draft.paragraphs, labels))
         task = self._task(
             "edit",
             EditAnswer,
             text=shown,
             refused=listed(
-                [f"{number}: {_reason(sentence)}" for number, sentence in refused.items()], most=len(refused)
+                [f"{number}: {reason_against(sentence, labels)}" for number, sentence in refused.items()],
+                most=len(refused),
             ),
             figures=listed([words("figure.caption", number=at, title=one) for at, one in enumerate(draft.figures, 1)]),
             mention=words("figure.mention", number=1),
@@ -349,14 +375,15 @@ class WritingByModel(ModelActs):
             language=language_name(language),
         )
         # In a long report more changes.
-        act = _EDIT._replace(max_tokens=max(_EDIT.max_tokens, tokens_at_most(shown) // 2))
+        act = _EDIT._replace(max_tokens=max(_EDIT.max_tokens, tokens_at_most(shown) // 4))
         available_tokens = self.context.available_tokens(brief, task, max_tokens=act.max_tokens)
         material = show_evidence(draft.evidence, limit=available_tokens, contexts=draft.contexts, only=needed)
         answer = await self._data(act, EditAnswer, task, shared=[brief, *material.blocks], left_out=material.left_out)
+        columns = [columns_of(paragraph) for paragraph in draft.paragraphs for _ in paragraph.sentences]
         edits = []
         for number, text in zip(answer.sentences, padded(answer.texts), strict=False):
-            if before := sentences.get(number):
-                names = [name for name, _ in before.cells]
+            if number in sentences:
+                names = columns[number - 1]
                 fresh = read_row(text, names, labels, language) if names else read_sentences(text, labels, language)
                 # What was to become another row and is none changes nothing.
                 edits += [SentenceEdit(number=number, sentences=tuple(fresh))] if fresh or not text.strip() else []
@@ -395,20 +422,21 @@ def _joined(stretches: Sequence[Stretch]) -> list[Stretch]:
 
 
 def _with_planted(
-    support: Support, wanted: Collection[int], planted: Sequence[PlantedStatement], labels: Mapping[str, str]
+    support: Support, wanted: Sequence[int], planted: Sequence[Sentence], labels: Mapping[str, str]
 ) -> tuple[str, list[int]]:
     """Return the paragraphs of the wanted sentences as a judge reads them, numbered from 1, with planted ones among
     them; and for each number that of its sentence in the whole text, 0 for a planted one.
     """
     marks = {id_: label for label, id_ in labels.items()}
-    # Before a sentence on the same passage, and so never at the end.
-    places = {}
     sentences = dict(numbered_sentences(support.paragraphs))
+    # Far from the sentences on the same passages, and before another one: so never at the end.
+    places: dict[int, Sentence] = {}
     for one in planted:
-        free = [number for number in sorted(wanted) if number not in places]
-        place = next((number for number in free if one.evidence in sentences[number].evidence), None)
+        near = [at for at, number in enumerate(wanted) if {*one.evidence} & {*sentences[number].evidence}]
+        free = [at for at, number in enumerate(wanted) if number not in places]
         if free:
-            places[place or free[0]] = one
+            best = max(free, key=lambda at: min((abs(at - other) for other in near), default=0))
+            places[wanted[best]] = one
     lines = []
     order = []
     number, section = 0, ""
@@ -426,28 +454,43 @@ def _with_planted(
                 continue
             if each in places:
                 order.append(0)
-                lines.append(f"{len(order)} (finding) {places[each].text} [{marks[places[each].evidence]}]")
+                lines.append(f"{len(order)} {marked(places[each], marks)}")
             order.append(each)
             hint = support.hints.get(sentence.text)
             noted = f" (not in the passages as it stands: “{hint}”)" if hint else ""
-            lines.append(f"{len(order)} {_marked(sentence, marks)}{noted}")
+            lines.append(f"{len(order)} {marked(sentence, marks)}{noted}")
         lines.append("")
     return "\n".join(lines).strip(), order
 
 
-def _length(words: int, language: Language) -> str:
+def answer_form(kind: QuestionKind, opening: str) -> str:
+    """Return what the first sentences of a report are."""
+    return _ANSWERS.get(kind, _ANSWERS["open"]).format(opening=opening)
+
+
+def words_in_one_answer(window: int) -> int:
+    """Return how many words fit one answer of a model with such a window: no more is asked for."""
+    return int(ANSWER_SHARE * window) // _TOKENS_A_WORD
+
+
+def length_in_words(words: int, language: Language) -> str:
     """Return how long a report should be."""
-    unit = _counted(language)
-    count = words if unit == "words" else round(words * _CHARACTERS_A_WORD, -2)
+    unit = counted_in(language)
+    count = words if unit == "words" else round(words * CHARACTERS_A_WORD, -2)
     return f"{0.9 * count:.0f} to {1.1 * count:.0f} {unit}, tables and lists included, marks not"
 
 
 def _length_problem(draft: Draft) -> str:
     """Return what an editor is told about the length of a text: more than so much off is mended."""
-    unit = _counted(draft.brief.language)
-    texts = [each.text for paragraph in draft.paragraphs for each in paragraph.sentences]
+    unit = counted_in(draft.brief.language)
+    # A row's text repeats the names of its columns.
+    texts = [
+        " ".join(value for _, value in each.cells) if each.cells else each.text
+        for paragraph in draft.paragraphs
+        for each in paragraph.sentences
+    ]
     count = len("".join(texts)) if unit == "characters" else sum(len(text.split()) for text in texts)
-    wanted = round(draft.words * _CHARACTERS_A_WORD) if unit == "characters" else draft.words
+    wanted = round(draft.words * CHARACTERS_A_WORD) if unit == "characters" else draft.words
     if wanted and count > (1 + _LENGTH_TOLERANCE) * wanted:
         return (
             f"The text has {count} {unit} and should have {wanted}: delete what matters least, some {count - wanted}."
@@ -457,7 +500,7 @@ def _length_problem(draft: Draft) -> str:
     return "The length is right: do not make the text longer."
 
 
-def _counted(language: Language) -> str:
+def counted_in(language: Language) -> str:
     """Return what the length of a text is counted in: words where there are spaces between them."""
     return "characters" if language[:2] in ("zh", "ja", "th") else "words"
 
@@ -469,7 +512,7 @@ def _closing(findings: Findings, words: Words) -> str:
     return _CLOSING.format(conclusion=words("report.conclusion"), outlook=words("report.outlook"))
 
 
-def _read_prose(
+def read_prose(
     reply: ModelReply, labels: Mapping[str, str], language: Language, titles: Collection[str]
 ) -> ParsedProse:
     """Return what a model wrote; nothing of it is cited where it is in another language."""
@@ -477,6 +520,29 @@ def _read_prose(
     names = [words("report.abstract"), words("report.answer")]
     prose = read_report(reply.text, labels, language=language, abstract=names, titles=titles, is_cut=is_cut)
     return prose if is_in_language(reply.text, language) else prose._replace(cited=0)
+
+
+def chapter_task(prompts: Prompts, findings: Findings, length: str) -> str:
+    """Return what a chapter of a long report is asked to be."""
+    outline = [f"{at} {each.title}: {each.settles}" for at, each in enumerate(findings.chapters, start=1)]
+    columns = findings.chapters[findings.chapter - 1].columns
+    table = (
+        "A pipe table with these columns, a mark in the last cell of each row, and a row for everything of this kind"
+        " that the passages tell of; a cell is a few words. Where a cell is not given, it stays empty.\n"
+        f"{fenced(NOTES_TAG, columns)}"
+        if columns
+        else "What is compared, or figures of one kind, stand in a pipe table with a mark in the last cell of each row."
+    )
+    steps = f"\n- Where it says what to do, it ends with {_STEPS}" if findings.chapter == len(findings.chapters) else ""
+    return prompts.fill(
+        "chapter",
+        steps=steps,
+        outline=fenced(NOTES_TAG, "\n".join(outline)),
+        number=str(findings.chapter),
+        table=table,
+        length=length,
+        language=language_name(findings.brief.language),
+    )
 
 
 def _sections(findings: Findings, analysis: str) -> str:
@@ -492,41 +558,3 @@ def _sections(findings: Findings, analysis: str) -> str:
         " evidence is, what speaks against the obvious conclusion, that could change the decision. It does not retell"
     )
     return planned + (weighed if findings.asks_for_analysis else "")
-
-
-def _shown_text(paragraphs: Paragraphs, labels: Mapping[str, str]) -> str:
-    """Return a text in which each sentence has a line of its own, with its number, its mark and what it is."""
-    marks = {id_: label for label, id_ in labels.items()}
-    lines = []
-    section, lead, number = "", "", 0
-    for paragraph in paragraphs:
-        lines += [f"## {paragraph.section}"] if paragraph.section != section else []
-        section = paragraph.section
-        lines += [f"**{paragraph.lead}**"] if paragraph.lead not in ("", lead) else []
-        lead = paragraph.lead
-        for sentence in paragraph.sentences:
-            number += 1
-            lines.append(f"{number} {_marked(sentence, marks)}")
-        lines.append("")
-    return "\n".join(lines).strip()
-
-
-def _marked(sentence: Sentence, marks: Mapping[str, str]) -> str:
-    """Return a sentence with its kind before it and its mark behind it."""
-    named = ", ".join(marks[id_] for id_ in sentence.evidence if id_ in marks)
-    mark = {"conclusion": f"[so: {named}]", "link": ""}.get(sentence.kind, f"[{named}]" if named else "")
-    if sentence.kind in ("calculation", "absence"):
-        word = "calc" if sentence.kind == "calculation" else "none"
-        mark = f"[{word}: {'; '.join(filter(None, (sentence.basis, named)))}]"
-    kind = f"{sentence.kind}, table row" if sentence.cells else sentence.kind
-    return f"({kind}) {sentence.text} {mark}"
-
-
-def _is_to_mend(sentence: Sentence) -> bool:
-    """Say whether a sentence cannot stand, or not as it is."""
-    return sentence.is_refused or (sentence.verdict is not None and sentence.verdict.kind == "partly")
-
-
-def _reason(sentence: Sentence) -> str:
-    verdict = sentence.verdict
-    return ", ".join(filter(None, (verdict.kind, verdict.reason))) if verdict else ""

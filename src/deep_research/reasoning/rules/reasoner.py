@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import NamedTuple
 
 from deep_research.documents.corpus.port import Corpus, Listed, PassageHit
@@ -32,6 +32,7 @@ from deep_research.reasoning.rules.quoting.drafting import (
     within_room,
     worths_for,
 )
+from deep_research.reasoning.rules.quoting.offering import offered_first
 from deep_research.reasoning.rules.quoting.relevance import (
     Weights,
     document_relevance,
@@ -54,7 +55,7 @@ from deep_research.reasoning.rules.quoting.selection import (
     trimmed,
     whole_tables,
 )
-from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, units_of
+from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Unit, units_of
 from deep_research.reasoning.rules.weighing.appraisal import appraise
 from deep_research.reasoning.rules.weighing.charts import charts_of
 from deep_research.reasoning.rules.weighing.strength import changes_of, strength_table
@@ -64,6 +65,7 @@ from deep_research.reasoning.values import (
     Assessment,
     Brief,
     BrokenChart,
+    ChapterPlan,
     ChartSpec,
     Conclusion,
     Digest,
@@ -116,8 +118,6 @@ _REMEMBERED = 256
 # Of a text longer than this, in characters, the best passages stand for all.
 _LONG, _LONG_PASSAGES = 500_000, 200
 _REACH_PASSAGES = 10
-# Passages and rows of a document that a model chooses from.
-_OFFERED = (36, 24)
 _MIN_REACH = 0.3
 # Passages and rows of a document on the one subject that is asked about.
 _OF_TOPIC = (8, 4)
@@ -129,7 +129,7 @@ _SHORT_QUESTION = 6
 
 
 class ExtractiveReasoner:
-    """All fifteen acts by rules; costs nothing and cannot fail. A corpus tells it which words are rare."""
+    """All acts by rules; costs nothing and cannot fail. A corpus tells it which words are rare."""
 
     def __init__(self, corpus: Corpus | None = None) -> None:
         self._corpus = corpus
@@ -189,19 +189,27 @@ class ExtractiveReasoner:
 
     async def extract(self, reading: ReadingRequest) -> tuple[Finding, ...]:
         """Mark what says most on the question, each stretch for the section of the outline that it fits best."""
+        found = [
+            finding.replace(document=document.id)
+            for document in reading.documents
+            for finding in await self._extract_from(document, reading)
+        ]
+        return tuple(found)
+
+    async def _extract_from(self, document: Document, reading: ReadingRequest) -> tuple[Finding, ...]:
         outline = reading.outline or (reading.section.title,)
         named = await self._named(reading.brief.question)
-        if named and reading.document.title not in named:
+        if named and document.title not in named:
             return ()
         if has_short_outline(reading.brief, outline) and is_answered_first(reading.brief):
-            return await self._answers(reading.document, reading.brief)
-        key = (reading.document.id, reading.brief.question)
+            return await self._answers(document, reading.brief)
+        key = (document.id, reading.brief.question)
         if key not in self._matches:
             while len(self._matches) >= _REMEMBERED:
                 del self._matches[next(iter(self._matches))]
-            self._matches[key] = await self._match(reading.document, reading.brief)
+            self._matches[key] = await self._match(document, reading.brief)
         match = self._matches[key]
-        fitting = partial(section_of, outline=outline, title=reading.document.title, document=match.terms)
+        fitting = partial(section_of, outline=outline, title=document.title, document=match.terms)
         ranks: dict[str, dict[int, int]] = {}
         found = []
         for candidate in match.chosen:
@@ -225,19 +233,20 @@ class ExtractiveReasoner:
         weights = (await weigh(brief.question, self._corpus)).with_quiet_question_words()
         return sought_parts(brief.analysis, weights)
 
-    async def passages(self, document: Document, question: str, *, is_whole: bool = False) -> tuple[Finding, ...]:
-        """Return what of a document is worth a reader's look, in its order: all of it, if that is not too much."""
-        stretches, interest = await self._stretches(document, question), await self._interest(question)
+    async def passages(self, document: Document, asked: Strings, *, is_whole: bool = False) -> list[Finding]:
+        """Return all that a document says: in its order, or what a reader should see first before the rest.
 
-        def offer() -> tuple[Finding, ...]:
-            whole = units_of(document.text, stretches, step=MAX_SENTENCES, is_whole=is_whole)
-            rows = sum(unit.header is not None for unit in whole)
-            candidates = [Candidate(unit, 0.0) for unit in whole]
-            if not is_whole and (len(whole) - rows > _OFFERED[0] or rows > _OFFERED[1]):
-                candidates = choose_units(units_of(document.text, stretches), interest, room=_OFFERED, is_near=False)
-            return tuple(sorted(map(_finding, candidates), key=lambda finding: finding.start))
+        The first of `asked` is the question.
+        """
+        stretches = await self._stretches(document, asked[0])
 
-        return await in_thread(offer)
+        def offer() -> list[Unit]:
+            if is_whole:
+                units = units_of(document.text, stretches, step=MAX_SENTENCES, is_whole=True)
+                return sorted(units, key=lambda unit: unit.start)
+            return offered_first(document.text, stretches, document.title, asked)
+
+        return [_finding(Candidate(unit, 0.0)) for unit in await in_thread(offer)]
 
     async def _named(self, question: str) -> frozenset[str]:
         """Return the titles of the documents that a question asks the contents of by name."""
@@ -300,7 +309,7 @@ class ExtractiveReasoner:
     async def _weights(self, question: str, parts: Strings) -> Weights:
         return (await weigh(question, self._corpus)).with_quiet_question_words().focused(parts)
 
-    async def _interest(self, question: str, parts: Strings = (), *, is_foreign: bool = False) -> Interest:
+    async def _interest(self, question: str, parts: Strings, *, is_foreign: bool) -> Interest:
         names = tuple(phrase.terms for phrase in phrases(question) if phrase.is_name)
         weights = await self._weights(question, parts)
         return Interest(weights if is_foreign else weights.known(), names)
@@ -322,7 +331,32 @@ class ExtractiveReasoner:
         return Digest(evidence=tuple(piece.id for piece in kept))
 
     async def reflect(self, work: SectionWork) -> Reflection:
-        """Stop once the section is covered by several documents, or when another round brought nothing."""
+        """Stop once each section is covered by several documents and every name was asked for, or when another round
+        brought nothing.
+        """
+        sections = [work.of(SectionPlan(title=title), work.evidence) for title in work.outline]
+        judged = [await self._reflect_on(own) for own in sections or [work]]
+        is_asked = all(entry.queries or entry.status != "open" for entry in work.entries)
+        is_over = is_asked or not (work.queries_left and work.fresh)
+        first, several = judged[0], "\n\n".join(each.synthesis for each in judged if each.synthesis)
+        return first.replace(
+            is_sufficient=is_over and all(each.is_sufficient for each in judged),
+            overall_score=min(each.overall_score for each in judged),
+            dimensions=min((each.dimensions for each in judged), key=lambda one: one.overall),
+            synthesis=several,
+            coverage=round(sum(each.coverage for each in judged) / len(judged), 2),
+            gaps=tuple(gap for each in judged for gap in each.gaps),
+            thin=tuple(dict.fromkeys(weakness for each in judged for weakness in each.thin)),
+            # The sections take turns.
+            next_queries=tuple(
+                query.replace(section=title)
+                for turn in zip_longest(*(each.next_queries for each in judged))
+                for title, query in zip(work.outline or ("",), turn, strict=True)
+                if query
+            ),
+        )
+
+    async def _reflect_on(self, work: SectionWork) -> Reflection:
         weights = (await weigh(work.brief.question, self._corpus)).without_aspects()
         covered = weights.share(terms_of(*(piece.quote for piece in work.evidence)))
         documents = len({piece.document for piece in work.evidence})
@@ -396,6 +430,21 @@ class ExtractiveReasoner:
     async def repair_chart(self, broken: BrokenChart) -> ChartSpec:
         """Leave the rows to the program's own drawing: rules write no code."""
         return broken.spec.replace(python_code="")
+
+    async def outline(self, findings: Findings) -> tuple[ChapterPlan, ...]:
+        """Make a chapter of each section."""
+        return tuple(
+            ChapterPlan(
+                title=work.section.title,
+                settles=work.section.description,
+                documents=tuple(dict.fromkeys(piece.document for piece in work.evidence)),
+            )
+            for work in findings.sections
+            if work.evidence
+        )
+
+    async def answer(self, draft: Draft) -> Paragraphs:  # noqa: ARG002 - whoever concludes quotes one
+        return ()
 
     async def draft(self, findings: Findings) -> Paragraphs:
         """Quote the evidence that the report has room for: neighbouring sentences as a paragraph, rows as tables."""

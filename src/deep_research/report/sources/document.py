@@ -25,6 +25,14 @@ class DocumentPicture(Value):
     caption: str
 
 
+class DocumentLink(Value):
+    """A link in a document to a page of the web: its words, and those of the line in which it stands."""
+
+    address: str
+    text: str
+    near: str = ""
+
+
 class Document(Value):
     """The text of one source; the same text at two addresses is one document.
 
@@ -43,6 +51,7 @@ class Document(Value):
     places: tuple[Place, ...] = ()
     warnings: tuple[str, ...] = ()
     pictures: tuple[DocumentPicture, ...] = ()
+    links: tuple[DocumentLink, ...] = ()
     delivered: Delivered | None = None
 
 

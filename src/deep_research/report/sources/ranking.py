@@ -41,11 +41,10 @@ _SITE_NAME = re.compile(r"\s+[|–—-]\s+[^|–—-]{1,40}$|_[^_]{1,20}$")
 
 
 class Ranked(Value):
-    """The answer of one engine, best first; an engine of greater weight has more to say about the order."""
+    """The answer of one engine, best first."""
 
     engine: str
     hits: tuple[Hit, ...]
-    weight: float = 1.0
 
 
 def fuse(rankings: Sequence[Ranked], *, query: SearchQuery, today: date) -> list[Hit]:
@@ -123,7 +122,7 @@ def _reciprocal_ranks(rankings: Iterable[Ranked], hits: Mapping[str, Hit], *, is
         addresses = dict.fromkeys(canonical_address(hit.address) for hit in ranking.hits)
         for rank, address in enumerate(addresses, 1):
             if address in hits:
-                ranks[address].append(ranking.weight / (_RANK_OFFSET + rank))
+                ranks[address].append(1 / (_RANK_OFFSET + rank))
     # Added up exactly, so that the order in which engines are given changes nothing.
     return {address: fsum(parts) for address, parts in ranks.items()}
 

@@ -1,14 +1,15 @@
 """Steer a run: answer it, approve its plan, cancel it, go on with it, follow it up, bring it up to date."""
 
-from typing import Annotated
+from typing import Annotated, Self
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from deep_research.pipeline.research_map import MAX_CHANGED
 from deep_research.server.api.openapi import problems
 from deep_research.server.api.schemas import Run, run_shape
 from deep_research.server.dependencies import IdempotencyKey, Service, Who
-from deep_research.service.runs.new_run import Focus, NewRun, Question
+from deep_research.service.runs.new_run import EntryName, Focus, NewRun, Question
 from deep_research.service.runs.plans import PlanEdit, PlanView
 
 router = APIRouter(prefix="/api/runs", tags=["runs"], responses=problems(404, 409))
@@ -28,6 +29,29 @@ class Focuses(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"focus": ["costs", "noise"]}]})
 
     focus: tuple[Focus, ...] = Field(min_length=1, max_length=5)
+
+
+class MapChanges(BaseModel):
+    """What to change about what a run looks for: entries to strike or to add, or that what it has is enough.
+
+    An entry is named as the map names it, or by what stands there before the colon; `section` is where those that are
+    added belong.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"strike": ["PEP 517"], "add": ["PEP 660"]}, {"enough": True}]}
+    )
+
+    strike: tuple[EntryName, ...] = Field(default=(), max_length=MAX_CHANGED)
+    add: tuple[EntryName, ...] = Field(default=(), max_length=MAX_CHANGED)
+    section: str = Field(default="", max_length=500)
+    enough: bool = False
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if not (self.strike or self.add or self.enough):
+            raise ValueError("name entries to strike or to add, or say enough")
+        return self
 
 
 class FollowUp(BaseModel):
@@ -51,6 +75,12 @@ async def answer_run(run: str, answer: Answer, service: Service, who: Who) -> Ru
 async def set_focus(run: str, focuses: Focuses, service: Service, who: Who) -> Run:
     """Name what a run should look at: it plans anew, and where it works, what has not begun follows."""
     return run_shape(await service.answer(run, {"focus": list(focuses.focus)}, who))
+
+
+@router.post("/{run}/map")
+async def change_map(run: str, changes: MapChanges, service: Service, who: Who) -> Run:
+    """Strike entries of the map of a run that works, add some, or have the report written from what there is."""
+    return run_shape(await service.answer(run, {"map": changes.model_dump(mode="json")}, who))
 
 
 @router.get("/{run}/plan")

@@ -50,7 +50,7 @@ class ResearchArguments(Arguments):
     context: Context = ""
     """What was said before, if the question points at it ('it', 'that plant')."""
     depth: DepthName | None = None
-    """quick (some minutes), standard, or deep; by default as the server is set up."""
+    """quick (some minutes), standard, or deep; by default as the question needs."""
     language: Language | None = None
     """Language of the report; by default the question's."""
     length: ReportLength | None = None
@@ -272,7 +272,8 @@ async def report(arguments: ReportArguments, caller: Caller) -> ToolResult:
     data = data.model_copy(update={"sections": [section], "sources": cited})
     if arguments.format == "json":
         return ToolResult(data.model_dump_json(), data)
-    listed = "\n".join(f"[{source.number}] {source.title} - {source.url}" for source in cited)
+    asides = [source.aside for source in found.sources]
+    listed = "\n".join(f"[{each.number}] {each.title}{asides[each.number - 1]} - {each.url}" for each in cited)
     return ToolResult(f"## {section.title}\n\n{section.text}\n\n{listed}".rstrip() + "\n", data)
 
 

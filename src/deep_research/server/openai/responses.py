@@ -154,7 +154,7 @@ async def _earlier_response(
     questions = len(await questions_of(service, row))
     if key.number > questions:
         raise _unknown(response)
-    own = Depth.named(service.settings.depth)
+    own = service.settings.research_depth()
     named = (name for name, depth in MODELS.items() if depth and row.request.depth == Depth.named(depth) != own)
     writer = ResponseWriter(f"{_PREFIX}{key.name}", row.created_at, next(named, next(iter(MODELS))), {})
     events = _events(ReplyReader(service, key, who, links_of(request)), writer)

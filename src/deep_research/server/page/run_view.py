@@ -64,14 +64,29 @@ async def answer_plan(run: str, request: Request, service: Service, who: Who) ->
     try:
         if form.get("do") == "focus":
             step = service.answer(run, {"focus": list(focuses_sent(form))}, who)
-        elif sent == plan_shown(row.pending or {}):
+        elif (do := form.get("do")) == "start" and sent == plan_shown(row.pending or {}):
             step = service.approve_plan(run, who)
         else:
-            step = service.submit_plan(run, PlanEdit.model_validate(sent), who)
+            edited = {**sent, "depth": None if do == "start" else do}
+            step = service.submit_plan(run, PlanEdit.model_validate(edited), who)
         return await _steered(run, request, service, who, step, plan=sent)
     except ValidationError:
         problem = page_words(language_of(request))("plan.wrong")
         return await _run_page(request, service, row, problem=problem, plan=sent, status=_UNFIT)
+
+
+@router.post("/runs/{run}/map")
+async def change_map(run: str, request: Request, service: Service, who: Who) -> Response:
+    """Strike entries of what is looked for, add some, or have the report written."""
+    form = await request.form()
+    added = re.split("[;；\n]", str(form.get("add", "")))
+    change: JsonObject = {
+        "strike": [str(name) for name in form.getlist("strike")],
+        "add": [*map(str, form.getlist("again")), *filter(None, map(str.strip, added))],
+        "section": str(form.get("section", "")),
+        "enough": "enough" in form,
+    }
+    return await _steered(run, request, service, who, service.answer(run, {"map": change}, who))
 
 
 @router.post("/runs/{run}/{steer}")

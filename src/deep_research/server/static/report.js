@@ -33,6 +33,40 @@ if (added && location.hash === "#added") {
   }));
 }
 
+// A report opens where its reader left it: at the sentence or row that stood at the top.
+const place = `place-${run}`;
+const kept = () => {
+  try {
+    return JSON.parse(localStorage.getItem(place));
+  } catch {
+    return null;
+  }
+};
+function keepPlace() {
+  const top = scrollY < innerHeight / 2 ? null : [...document.querySelectorAll(".report [id]")].find((each) => each.getBoundingClientRect().top >= 0);
+  try {
+    if (top) localStorage.setItem(place, JSON.stringify([top.id, top.getBoundingClientRect().top]));
+    else localStorage.removeItem(place);
+  } catch {
+    // A browser that keeps nothing opens reports at their beginning.
+  }
+}
+function goToPlace() {
+  const [id, offset] = kept() ?? [];
+  const left = id && document.getElementById(id);
+  if (left) scrollBy({ top: left.getBoundingClientRect().top - offset, behavior: "instant" });
+}
+if (!location.hash) {
+  goToPlace();
+  // Pictures and fonts that come later move what is below them.
+  addEventListener("load", goToPlace, { once: true });
+}
+let keeping = 0;
+addEventListener("scroll", () => {
+  clearTimeout(keeping);
+  keeping = setTimeout(keepPlace, 200);
+}, { passive: true });
+
 const form = document.getElementById("follow-up");
 form.addEventListener("submit", (event) => {
   event.preventDefault();

@@ -4,6 +4,7 @@ import { follow } from "./stream.js";
 import { LiveText } from "./live_text.js";
 import { morph } from "./morph.js";
 import { say, showLocalTimes } from "./frame.js";
+import { ask } from "./request.js";
 import { editPlan } from "./plan.js";
 
 const root = document.querySelector("[data-run]");
@@ -146,8 +147,28 @@ window.addEventListener("pageshow", (event) => {
   if (event.persisted) window.location.reload();
 });
 
+// What is looked for is changed in place.
+async function changeMap(form, sent) {
+  const names = sent.get("add")?.split(/[;；\n]/).map((name) => name.trim()).filter(Boolean) ?? [];
+  const change = { strike: sent.getAll("strike"), add: [...sent.getAll("again"), ...names] };
+  const wrong = root.querySelector(".map-foot .wrong");
+  try {
+    await ask("POST", `/api${address}/map`, { ...change, section: sent.get("section") ?? "", enough: sent.has("enough") });
+    form.reset();
+  } catch (problem) {
+    wrong.textContent = problem.message;
+  }
+  wrong.hidden = !wrong.textContent;
+  await refresh();
+}
+
 // Buttons that were pressed are pressed once.
 root.addEventListener("submit", (event) => {
+  if (event.target.matches("[data-map]")) {
+    event.preventDefault();
+    changeMap(event.target, new FormData(event.target, event.submitter));
+    return;
+  }
   setTimeout(() => event.submitter?.setAttribute("disabled", ""));
 });
 

@@ -1,8 +1,8 @@
 """What accounts may use: runs at once and a day, queries a day, money a month.
 
 A run reserves the most that it may spend before it is written down, and its own budget is lowered to that, so that
-several at once cannot spend more than there is; once it is over, what it spent takes the reservation's place. Days and
-months are those of UTC.
+several at once cannot spend more than there is. Once its plan is settled, it keeps only the queries that the plan may
+use; once it is over, what it spent takes the reservation's place. Days and months are those of UTC.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ from deep_research.errors import LimitReached, NotFound, UnknownRun
 from deep_research.events import ENDED
 from deep_research.pipeline.approval import effort_of
 from deep_research.pipeline.journal import spent_so_far
+from deep_research.pipeline.plan_text import followed_plan
 from deep_research.request import ResearchRequest, Spend
 from deep_research.service.accounts.accounts import Limits
 from deep_research.service.accounts.identity import LOCAL_USER, Identity
@@ -34,6 +35,8 @@ _NEW = "new"
 _ABANDONED = timedelta(minutes=10)
 # A run that is tried again has its old status for a moment; so long after, nobody has it tried again.
 _NOT_BEGUN = timedelta(minutes=1)
+# The plan is among the first events of a run.
+_FIRST_EVENTS = 200
 # So little of a limit, or less, is worth a word before the next run.
 _LITTLE = 0.2
 # Sums of prices carry rounding errors far below any price.
@@ -120,7 +123,7 @@ class UsageLimits:
         def reserve(records: Records) -> ResearchRequest:
             used = self._used(records, who.user)
             lowered = self._lowered(request, used)
-            reserved = self._reserved(lowered, Spend(), used.limits)
+            reserved = self._reserved(lowered, Spend(), used.limits, effort_of(lowered).queries)
             records.run("add_usage", id=id_, user=who.user, run=run, seen_at=_NEW, **reserved)
             return lowered
 
@@ -140,7 +143,7 @@ class UsageLimits:
         if who.user == LOCAL_USER:
             return
         await self._close_finished(who.user)
-        spent = await self.spent(row.id)
+        spent, most = await self.spent(row.id), await self._most_queries(row)
         budget = row.request.budget
 
         def reserve(records: Records) -> None:
@@ -151,9 +154,9 @@ class UsageLimits:
                 used.require(limit)
             # Its budget stands; where less than that is left, it cannot go on.
             used.require("usd_a_month", float("inf") if budget.usd is None else budget.usd - spent.usd)
-            used.require("queries_a_day", effort_of(row.request).queries - spent.queries)
+            used.require("queries_a_day", most - spent.queries)
             own = {"id": secrets.token_hex(8), "user": who.user, "run": row.id, "seen_at": row.updated_at.isoformat()}
-            records.run("add_usage", **own, **self._reserved(row.request, spent, used.limits))
+            records.run("add_usage", **own, **self._reserved(row.request, spent, used.limits, most))
 
         await self.database.work(reserve)
 
@@ -187,10 +190,16 @@ class UsageLimits:
             changes["queries"] = min(effort_of(request).queries, int(queries))
         return request.replace(budget=request.budget.replace(**changes))
 
-    def _reserved(self, request: ResearchRequest, spent: Spend, limits: Limits) -> dict[str, str | float]:
-        """Return what a run reserves: the rest of its budget, of what the account has a limit on."""
+    async def _most_queries(self, row: RunRow) -> int:
+        """Return how many queries a run may use: as its plan says, or at most where it has none yet."""
+        events = await self.store.read_events(row.id, limit=_FIRST_EVENTS)
+        queries = (followed_plan(events) or {}).get("queries")
+        return queries if isinstance(queries, int) else effort_of(row.request).queries
+
+    def _reserved(self, request: ResearchRequest, spent: Spend, limits: Limits, most: int) -> dict[str, str | float]:
+        """Return what a run reserves: the rest of its budget and queries, of what the account has a limit on."""
         usd = (request.budget.usd or 0.0) - spent.usd if limits.usd_a_month is not None else 0.0
-        queries = effort_of(request).queries - spent.queries if limits.queries_a_day is not None else 0
+        queries = most - spent.queries if limits.queries_a_day is not None else 0
         return {
             "at": self.now().isoformat(),
             "usd_before": spent.usd,
@@ -216,7 +225,7 @@ class UsageLimits:
         )
 
     async def _close_finished(self, user: str) -> None:
-        """Close what runs that are over had reserved."""
+        """Close what runs that are over had reserved, and give back the queries that a settled plan cannot use."""
         now = self.now()
         for row in await self.database.all("open_usage", user=user):
             age = now - datetime.fromisoformat(row["at"])
@@ -236,3 +245,6 @@ class UsageLimits:
             elif is_new and age > _ABANDONED:
                 # Its server was killed before it could say so.
                 await self.database.run("confirm_usage", id=row["id"])
+            elif row["queries"] and run.request.depth is None:
+                most = await self._most_queries(run) - row["queries_before"]
+                await self.database.run("lower_usage", id=row["id"], queries=max(0, most))

@@ -5,14 +5,9 @@ from collections.abc import Sequence
 from pydantic import ConfigDict
 
 from deep_research.llm.port import ChatModel
-from deep_research.pipeline.approval import effort_of, forecast
-from deep_research.pipeline.plan_text import MAX_SECTIONS
-from deep_research.reasoning.values import Plan, SectionPlan
+from deep_research.pipeline.approval import Forecast, effort_of, forecast
 from deep_research.request import ResearchRequest
 from deep_research.value import Value
-
-# How many sections a plan mostly has; nobody knows before it is made.
-_TYPICAL_SECTIONS = 4
 
 
 class Estimate(Value):
@@ -37,7 +32,8 @@ class Estimate(Value):
 def estimate_of(request: ResearchRequest, models: Sequence[ChatModel]) -> Estimate:
     """Return what a request may take with these models, of which the first does the work."""
     effort = effort_of(request)
-    typical, most = (forecast(_plan_of(count, request), request, models) for count in (_TYPICAL_SECTIONS, MAX_SECTIONS))
+    typical = _forecast("comparison", request, models)
+    most = _forecast("field", request, models)
     return Estimate(
         queries=effort.queries,
         pages=effort.pages,
@@ -48,6 +44,6 @@ def estimate_of(request: ResearchRequest, models: Sequence[ChatModel]) -> Estima
     )
 
 
-def _plan_of(sections: int, request: ResearchRequest) -> Plan:
-    own = tuple(SectionPlan(title=str(number)) for number in range(sections))
-    return Plan(research_title=request.question, sections=own)
+def _forecast(breadth: str, request: ResearchRequest, models: Sequence[ChatModel]) -> Forecast:
+    depth, length = request.extent(breadth, has_model=bool(models))
+    return forecast(request.replace(depth=depth, length=length), models)

@@ -30,6 +30,7 @@ Question = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION_CHARS)]
 Context = Annotated[str, Field(max_length=MAX_CONTEXT_CHARS)]
 Id = Annotated[str, Field(max_length=64)]
 Focus = Annotated[str, Field(max_length=200, pattern=_LINE)]
+EntryName = Annotated[str, Field(max_length=500, pattern=_LINE)]
 Tag = Annotated[str, Field(max_length=100, pattern=_LINE)]
 Site = Annotated[str, Field(max_length=300, pattern=_LINE)]
 

@@ -7,12 +7,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from deep_research.errors import WrongState
 from deep_research.events import RunEvent
-from deep_research.pipeline.approval import Forecast
+from deep_research.pipeline.approval import Forecast, answered_plan
 from deep_research.pipeline.control import words_of
-from deep_research.pipeline.plan_text import MAX_SECTIONS, plan_from_text, plan_of
+from deep_research.pipeline.plan_text import MAX_SECTIONS, plan_of
 from deep_research.reasoning.values import Plan
+from deep_research.request import DepthName
 from deep_research.storage.store.port import RunRow
-from deep_research.value import Value, canonical_json
+from deep_research.value import JsonObject, Value
 
 _Line = Annotated[str, Field(max_length=2_000)]
 
@@ -28,7 +29,7 @@ class SectionEdit(BaseModel):
 
 
 class PlanEdit(BaseModel):
-    """A plan as somebody wants it; of goal, scope and domains, what is left out stays as it was."""
+    """A plan as somebody wants it; what is left out but title and sections stays as it was, the depth too."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -47,6 +48,7 @@ class PlanEdit(BaseModel):
     scope: _Line | None = None
     domains: tuple[_Line, ...] | None = Field(default=None, max_length=50)
     sections: tuple[SectionEdit, ...] = Field(min_length=1, max_length=MAX_SECTIONS)
+    depth: DepthName | None = None
 
 
 class PlanView(Value):
@@ -78,11 +80,11 @@ def plan_view(row: RunRow, events: Sequence[RunEvent]) -> PlanView:
     )
 
 
-def edited_plan(row: RunRow, edited: PlanEdit) -> Plan:
-    """Return the plan that somebody wants a waiting run to follow; raise `InputError` where it cannot be used."""
-    original = require_approval(row)
-    text = canonical_json(edited.model_dump(mode="json", exclude_none=True))
-    return plan_from_text(text, original, words_of(row))
+def edited_plan(row: RunRow, edited: PlanEdit) -> JsonObject:
+    """Return the answer by which a waiting run follows a plan; raise `InputError` where it cannot be used."""
+    answer: JsonObject = edited.model_dump(mode="json", exclude_none=True)
+    answered_plan(require_approval(row), answer, words_of(row))
+    return answer
 
 
 def require_approval(row: RunRow) -> Plan:

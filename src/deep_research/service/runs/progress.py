@@ -8,16 +8,19 @@ from typing import Any, Literal
 from pydantic import Field
 
 from deep_research.events import RunEvent, RunStatus
+from deep_research.pipeline.control import words_of
 from deep_research.pipeline.journal import spent_so_far
 from deep_research.pipeline.outcome import LOW_COVERAGE
+from deep_research.pipeline.research_map import changes_after, entries_now
 from deep_research.pipeline.scope import fetch_scope
 from deep_research.pipeline.state import Stage, Stop
 from deep_research.pipeline.statistics import Step, steps_of
+from deep_research.reasoning.values import Entries
 from deep_research.report.sources.address import canonical_address
 from deep_research.request import BUDGET_KINDS, BudgetKind
 from deep_research.service.public_text import public_message
 from deep_research.service.runs.sources import cited_numbers, stored_edition
-from deep_research.storage.store.port import JournalRow, RunRow
+from deep_research.storage.store.port import Answers, JournalRow, RunRow
 from deep_research.storage.store.store import Store
 from deep_research.value import JsonObject, Value
 
@@ -26,6 +29,8 @@ StageState = Literal["pending", "running", "done", "skipped", "failed", "stopped
 # What sections go through side by side and again in each round: over only when the ending begins.
 _RESEARCH = (Stage.HARVEST, Stage.FETCH, Stage.EXTRACT, Stage.COMPRESS, Stage.REFLECT)
 _INDEX = "index"
+# What a map tells of the round that was judged last.
+_OF_ROUND = ("found", "new", "read")
 _STOPPED: dict[RunStatus, StageState] = {"failed": "failed", "cancelled": "stopped", "interrupted": "stopped"}
 
 
@@ -91,6 +96,25 @@ class SectionProgress(Value):
     verdicts: dict[str, int] = Field(default_factory=dict)
 
 
+class MapProgress(Value):
+    """What a complete answer should name, section by section, and where the last round that was judged has got.
+
+    That round `read` so many pages, `found` so many entries and added so many `new` ones. `stop` says why nothing more
+    is searched for, `can_change` that a reader may strike and add entries, `is_ending` that one said it is enough.
+    """
+
+    round: int = 0
+    entries: Entries = ()
+    found: int = 0
+    new: int = 0
+    read: int = 0
+    pages: int = 0
+    queries: int = 0
+    stop: Stop = ""
+    can_change: bool = False
+    is_ending: bool = False
+
+
 class Spending(Value):
     """What was spent of one kind, and the most that may be."""
 
@@ -137,6 +161,7 @@ class RunProgress(Value):
     stages: tuple[StageProgress, ...]
     sections: tuple[SectionProgress, ...] = ()
     thin: tuple[str, ...] = ()
+    map: MapProgress = MapProgress()
     queries: tuple[QueryProgress, ...] = ()
     sources: tuple[SourceProgress, ...] = ()
     figures: tuple[FigureProgress, ...] = ()
@@ -151,11 +176,16 @@ class RunProgress(Value):
 async def read_progress(row: RunRow, store: Store) -> RunProgress:
     """Return where a run stands now."""
     events, calls = await store.read_events(row.id), await store.list_calls(row.id)
-    return progress_of(row, events, calls, cited_numbers(await stored_edition(row, store)))
+    cited = cited_numbers(await stored_edition(row, store))
+    return progress_of(row, events, calls, cited, await store.get_answers(row.id))
 
 
 def progress_of(
-    row: RunRow, events: Sequence[RunEvent], calls: list[JournalRow], cited: Mapping[str, int]
+    row: RunRow,
+    events: Sequence[RunEvent],
+    calls: list[JournalRow],
+    cited: Mapping[str, int],
+    answers: Answers,
 ) -> RunProgress:
     """Return where a run stands, from what the store holds of it; `cited` are the numbers of cited documents."""
     collector = ProgressCollector()
@@ -174,6 +204,7 @@ def progress_of(
         stages=tuple(_stages(events, row.status, is_over=collector.is_over)),
         sections=sections,
         thin=tuple(section.title for section in sections if section.is_thin),
+        map=_map(row, events, answers, is_over=collector.is_over),
         queries=tuple(collector.queries.values()),
         sources=tuple(_sources(collector.sources, calls, cited)),
         figures=tuple(collector.figures.values()),
@@ -206,6 +237,7 @@ class ProgressCollector:
     """
 
     title: str = ""
+    stop: Stop = ""
     is_over: bool = False
     sections: dict[str, dict[str, Any]] = field(default_factory=dict)
     rounds: dict[str, int] = field(default_factory=dict)
@@ -244,6 +276,8 @@ class ProgressCollector:
             case "source":
                 source = self.sources.setdefault(data["address"], _ObservedSource(data["title"], data["document"]))
                 source.evidence[data["section"]] = max(source.evidence.get(data["section"], 0), data["evidence"])
+            case "research-map":
+                self.stop = data["stop"]
             case "section-coverage":
                 self.sections.setdefault(data["section"], {}).update(data)
             case "verdict":
@@ -272,16 +306,28 @@ class ProgressCollector:
 
     def section(self, title: str) -> SectionProgress:
         """Return a section; one that is to be searched again but is not, found nothing more to ask."""
-        section = judged_section(title, self.sections[title], self.verdicts.get(title))
-        stop = section.stop or ("exhausted" if self.is_over and section.round and not section.is_sufficient else "")
+        known = {name: value for name, value in self.sections[title].items() if name in SectionProgress.model_fields}
+        verdicts = self.verdicts.get(title, {})
+        section = SectionProgress.from_json({**known, "title": title, "verdicts": verdicts})
+        stop = section.stop or (
+            (self.stop or "exhausted") if self.is_over and section.round and not section.is_sufficient else ""
+        )
         is_thin = bool(stop or self.is_over) and not section.is_sufficient and section.coverage < LOW_COVERAGE
         return section.replace(stop=stop, is_thin=is_thin)
 
 
-def judged_section(title: str, values: Mapping[str, Any], verdicts: Mapping[str, int] | None = None) -> SectionProgress:
-    """Return a section as the last judgement of it tells."""
-    known = {name: value for name, value in values.items() if name in SectionProgress.model_fields}
-    return SectionProgress.from_json({**known, "title": title, "verdicts": dict(verdicts or {})})
+def _map(row: RunRow, events: Sequence[RunEvent], answers: Answers, *, is_over: bool) -> MapProgress:
+    """Return the map as it was told last, with what readers changed since."""
+    told = [event.data for event in events if event.kind == "research-map"]
+    last_round: JsonObject = next((data for data in reversed(told) if data["is_judged"]), {})
+    shown: dict[str, Any] = {**(told or [{}])[-1], **{name: last_round.get(name, 0) for name in _OF_ROUND}}
+    is_ended = any(change.enough for change in changes_after(0, answers))
+    is_searching = row.status in ("running", "interrupted") and bool(told) and not is_over
+    entries = entries_now(events, answers, words_of(row))
+    shown["entries"] = tuple(entry.at_the_end for entry in entries) if is_over else entries
+    shown["is_ending"] = is_searching and is_ended
+    shown["can_change"] = is_searching and not (is_ended or shown["stop"])
+    return MapProgress(**{name: value for name, value in shown.items() if name in MapProgress.model_fields})
 
 
 def _stages(events: Sequence[RunEvent], status: RunStatus, *, is_over: bool) -> Iterator[StageProgress]:

@@ -5,19 +5,18 @@ from typing import Any, NamedTuple
 
 from deep_research.events import RunEvent
 from deep_research.pipeline.outcome import LOW_COVERAGE
-from deep_research.service.runs.progress import SectionProgress, judged_section
 from deep_research.text.messages.words import Words
 
 Data = dict[str, Any]
 
-_STOPS = ("sufficient", "budget", "iterations", "exhausted")
 # The stages that a section goes through side by side are one line; its bar counts search tasks.
 RESEARCH_STEPS = frozenset({"harvest", "fetch", "extract", "compress", "reflect"})
 
 
 @dataclass
 class EventLines:
-    """What a run's events say to a person: the plan as it is written, thin sections, what failed; each thing once.
+    """What a run's events say to a person: the plan as it is written, each round, thin sections, what failed; each
+    thing once.
 
     With `is_verbose`, also each query and each source that was read.
     """
@@ -52,10 +51,8 @@ class EventLines:
                 for title, covered in self._low_coverage.items()
             ]
             return self._listed("shell.thin_sections", sections)
-        if event.kind == "progress" and data["step"] == "supervise":
-            shares = (data.get("data") or {}).get("dealt", {})
-            sections = [self.words("shell.dealt_section", title=title, count=shares[title]) for title in shares]
-            return self._listed("shell.dealt", sections) if sections else ""
+        if event.kind == "research-map":
+            return map_line(data, self.words) if data["is_judged"] or data["stop"] else ""
         if self.is_verbose and event.kind == "serp-query":
             queries = self.words("report.value_separator").join(query["query"] for query in data["queries"])
             return f"? {data['section']}{self.words('report.colon')}{queries}"
@@ -92,8 +89,6 @@ class ProgressLines:
         """Return the lines of an event, most often none."""
         data: Data = event.data
         news = self._news.of(event)
-        if event.kind == "section-coverage":
-            news = f"  {coverage_line(judged_section(data['section'], data), self._words)}"
         lines = [Line(news)] if news else []
         if event.kind == "progress" and data["status"] == "started" and data["step"] not in self._passed:
             self._passed.add(data["step"])
@@ -101,29 +96,10 @@ class ProgressLines:
         return lines
 
 
-def coverage_line(section: SectionProgress, words: Words) -> str:
-    """Return what is said of a section after a round, where lines do not move."""
-    share = round(100 * section.coverage)
-    head = words("page.coverage", title=section.title, round=section.round, share=share)
-    return " · ".join((head, score_line(section, words), what_follows(section, words), *what_is_missing(section)))
-
-
-def what_follows(section: SectionProgress, words: Words) -> str:
-    """Return what follows from the judgement: another search, or why there is none."""
-    # A run of an earlier version does not say why it stopped.
-    otherwise = "sufficient" if section.is_sufficient else "again"
-    return words(f"coverage.{section.stop if section.stop in _STOPS else otherwise}")
-
-
-def what_is_missing(section: SectionProgress) -> list[str]:
-    """Return what a section lacks, what matters most first; one that has enough lacks nothing."""
-    return [] if section.is_sufficient else [gap.rstrip(".。") for gap in section.gaps]
-
-
-def score_line(section: SectionProgress, words: Words) -> str:
-    """Return how good the evidence is, and its weakest dimension, unless all are alike."""
-    scores = section.dimensions
-    if len(set(scores.values())) < 2:
-        return f"{section.score}/10"
-    name = min(scores, key=lambda name: scores[name])
-    return words("coverage.weakest", total=section.score, dimension=words(f"dimension.{name}"), score=scores[name])
+def map_line(told: Data, words: Words) -> str:
+    """Return where all that is looked for stands after a round, and why nothing more is searched for."""
+    statuses = [entry["status"] for entry in told["entries"] if entry["status"] != "set_aside"]
+    shared = {"round": told["round"], "pages": told["pages"], "left": told["queries"]}
+    counts = {"found": statuses.count("found"), "count": len(statuses), "new": told["new"]}
+    line = words("map.round", **shared, **counts) if statuses else words("map.bare", **shared)
+    return " · ".join((line, *([words(f"coverage.{told['stop']}")] if told["stop"] else [])))

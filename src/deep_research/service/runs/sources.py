@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from deep_research.errors import NotFound
+from deep_research.pipeline.records import first_addresses
 from deep_research.pipeline.result import edition_of
 from deep_research.report.edition import Edition
 from deep_research.report.sources.document import Document, Place
@@ -54,12 +55,9 @@ class SourceText(SourceEntry):
 async def list_sources(row: RunRow, store: Store) -> list[SourceEntry]:
     """Return what a run has read so far: what its report cites first, by number, then the rest by address."""
     numbers = cited_numbers(await stored_edition(row, store))
-    first: dict[str, str] = {}
-    for address, document in (await store.list_addresses(row.id)).items():
-        first.setdefault(document, address)
     entries = [
         _entry(await store.get_document(document), address, numbers.get(document))
-        for document, address in first.items()
+        for document, address in (await first_addresses(row.id, store)).items()
     ]
     return sorted(entries, key=lambda entry: (entry.number is None, entry.number or 0, entry.address))
 
@@ -91,8 +89,7 @@ async def read_snapshot(row: RunRow, document: str, store: Store) -> tuple[Docum
 
 async def _address(row: RunRow, document: str, store: Store) -> str:
     """Return the first address of a document of the run; those of other runs are none."""
-    addresses = await store.list_addresses(row.id)
-    address = next((address for address, id_ in addresses.items() if id_ == document), None)
+    address = (await first_addresses(row.id, store)).get(document)
     if address is None:
         raise NotFound().with_message("fault.unknown_source", source=document[:64])
     return address

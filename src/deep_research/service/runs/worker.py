@@ -124,7 +124,7 @@ class Worker:
         drives = list(self._drives.values())
         for drive in drives:
             if drive.processor is not None:
-                drive.processor.runtime.interrupt()
+                drive.processor.interrupt()
         tasks = [drive.task for drive in drives if drive.task is not None]
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=self._stop_s)
@@ -152,7 +152,7 @@ class Worker:
     def _stop_run(self, run: str) -> None:
         drive = self._drives.get(run)
         if drive is not None and drive.processor is not None:
-            drive.processor.runtime.interrupt(RunCancelled())
+            drive.processor.interrupt(RunCancelled())
 
     async def _take_runs(self) -> None:
         """Take runs as long as there is capacity; what cannot be read now is looked at again in a moment."""
@@ -232,7 +232,7 @@ class Worker:
             if self._is_stopping:
                 return
             drive.processor = processor
-            await processor.runtime.resume(row.id, on_event=self._tell, on_live=self._tell_live)
+            await processor.resume(row.id, on_event=self._tell, on_live=self._tell_live)
         finally:
             drive.processor = None
             await processor.adapters.close()

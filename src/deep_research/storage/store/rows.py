@@ -9,7 +9,7 @@ import json
 import logging
 import sys
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeVar
@@ -478,12 +478,12 @@ class ReadCache:
             self._chars -= len(self._documents.pop(next(iter(self._documents))).text)
         return found
 
-    def evidence(self, session: Session, run: str, passage: str, section: str) -> Evidence:
-        """Return what a run found in a passage for a section, or else for its first; from the store if need be."""
+    def evidence(self, session: Session, run: str, passage: str, sections: Collection[str]) -> Evidence:
+        """Return what a run found in a passage for one of these sections, or else for its first."""
         known = self._evidence.get((run, passage))
         if known is None:
             known = self._evidence[run, passage] = _evidence(session, self, run, passage)
-        return known.get(section) or next(iter(known.values()))
+        return next((known[section] for section in known if section in sections), next(iter(known.values())))
 
     def forget_evidence(self, run: str, passages: Iterable[str]) -> None:
         """Forget what was found in these passages: another finding may stand from now on."""

@@ -7,7 +7,7 @@ is the run's newest, and raise `RunTaken` otherwise; they raise `RunCancelled` o
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -415,13 +415,13 @@ class Store:
 
         await self._write_as(lease, work)
 
-    async def get_evidence(self, run: str, ids: Sequence[str], *, section: str = "") -> list[Evidence]:
+    async def get_evidence(self, run: str, ids: Sequence[str], *, sections: Collection[str] = ()) -> list[Evidence]:
         """Return the run's evidence in the order of the ids, each with its quote cut from its document.
 
-        Each with what it says for the section, else for the first. An id the run does not have is `StoreCorrupt`.
+        Each with what it says for one of the sections, else for the first; `StoreCorrupt` for an id the run has not.
         """
         return await self._read(
-            lambda session: [self._cache.evidence(session, run, passage, section) for passage in ids]
+            lambda session: [self._cache.evidence(session, run, passage, sections) for passage in ids]
         )
 
     async def size(self) -> StoreSize:

@@ -59,21 +59,11 @@ def test_only_sections_that_end_thin_are_told_and_only_at_the_end():
     assert news.of(done) == ""
 
 
-@pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
-def test_who_gets_the_queries_that_others_left_over_is_told_where_somebody_does(language):
-    news = EventLines(words_in(language))
-    assert news.of(event("progress", step="supervise", status="done", data={"dealt": {}})) == ""
-    told = news.of(event("progress", step="supervise", status="done", data={"dealt": {"Costs": 3}}))
-    assert "Costs" in told
-    assert "3" in told
-
-
 def test_lines_tell_of_each_round_and_silence_of_none(capsys):
-    judged = event(
-        "section-coverage", section="Costs", round=1, coverage=0.2, score=3, is_sufficient=False, gaps=["no figures"]
-    )
+    shown = {"round": 1, "is_judged": True, "entries": [], "new": 0, "pages": 3, "queries": 1, "stop": ""}
+    judged = event("research-map", **shown)
     ProgressPrinter(words_in("en")).show(judged)
-    assert capsys.readouterr().err == "  Costs: round 1, 20% covered · 3/10 · searches again · no figures\n"
+    assert capsys.readouterr().err == "  Round 1: 3 pages read, 1 query left\n"
     Display().show(judged)
     assert capsys.readouterr().err == ""
 

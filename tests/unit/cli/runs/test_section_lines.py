@@ -1,4 +1,4 @@
-"""One line a section: how well it is covered, how good its evidence is, and why it is searched for again."""
+"""What a terminal shows of the research: a bar for each section, and one line a round."""
 
 from typing import Any
 
@@ -6,35 +6,32 @@ import pytest
 from rich.cells import cell_len
 
 from deep_research.cli.runs.progress import SectionLines
-from deep_research.request import Language
-from deep_research.service.runs.progress import judged_section
-from deep_research.service.runs.progress_lines import coverage_line
+from deep_research.service.runs.progress_lines import EventLines, ProgressLines, map_line
 from deep_research.text.messages.words import words_in
 from tests.unit.cli.runs.test_progress import event
 
-DIMENSIONS = {"coverage": 5, "depth": 4, "diversity": 2, "consistency": 9, "recency": 6}
+
+def planned(*titles: str) -> SectionLines:
+    lines = SectionLines()
+    lines.collector.take(event("report-plan", title="t", goal="", sections=[{"title": title} for title in titles]))
+    return lines
 
 
-def judged(section: str, round_: int, **changes: Any) -> dict[str, Any]:
+def told(**changes: Any) -> dict[str, Any]:
+    statuses = ["found", "open", "found", "missing", "set_aside"]
     usual = {
-        "section": section,
-        "round": round_,
-        "coverage": 0.5,
-        "score": 5,
-        "dimensions": DIMENSIONS,
-        "is_sufficient": False,
-        "gaps": ["only one source.", "no figures"],
-        "next_queries": [],
-        "reason": "",
+        "round": 2,
+        "is_judged": True,
+        "entries": [{"name": str(number), "status": status} for number, status in enumerate(statuses)],
+        "found": 1,
+        "new": 3,
+        "pages": 96,
+        "read": 40,
+        "queries": 24,
+        "changes": 0,
         "stop": "",
     }
     return usual | changes
-
-
-def planned(*titles: str, language: Language = "en") -> SectionLines:
-    lines = SectionLines(words_in(language))
-    lines.collector.take(event("report-plan", title="t", goal="", sections=[{"title": title} for title in titles]))
-    return lines
 
 
 def test_sections_stand_in_the_order_of_the_plan_from_their_first_query_on() -> None:
@@ -42,46 +39,12 @@ def test_sections_stand_in_the_order_of_the_plan_from_their_first_query_on() -> 
     assert lines.lines() == []
     lines.collector.take(event("serp-query", section="People", round=1, queries=[]))
     lines.collector.take(event("serp-query", section="Costs", round=1, queries=[]))
-    assert lines.lines() == [
-        "  Costs   ░░░░░░░░   0%  round 1: searching",
-        "  People  ░░░░░░░░   0%  round 1: searching",
-    ]
-
-
-def test_a_round_is_judged_and_the_next_one_says_what_it_is_for() -> None:
-    lines = planned("Costs")
-    lines.collector.take(event("serp-query", section="Costs", round=1, queries=[]))
-    lines.collector.take(event("section-coverage", **judged("Costs", 1)))
-    assert lines.lines() == ["  Costs  ████░░░░  50%  5/10, diversity only 2 · only one source · searches again"]
-    lines.collector.take(event("serp-query", section="Costs", round=2, queries=[]))
-    assert lines.lines() == ["  Costs  ████░░░░  50%  round 2: searching · only one source"]
-    lines.collector.take(
-        event("section-coverage", **judged("Costs", 2, coverage=1.0, is_sufficient=True, stop="sufficient"))
-    )
-    assert lines.lines() == ["  Costs  ████████ 100%  5/10, diversity only 2 · enough"]
-
-
-def test_once_the_search_is_over_no_section_claims_to_search_again() -> None:
-    lines = planned("Costs", "People")
-    lines.collector.take(event("serp-query", section="Costs", round=1, queries=[]))
-    lines.collector.take(event("section-coverage", **judged("Costs", 1)))
-    lines.collector.take(event("progress", step="analyze", status="started"))
-    assert lines.lines() == ["  Costs  ████░░░░  50%  5/10, diversity only 2 · only one source · nothing new found"]
-
-
-@pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
-@pytest.mark.parametrize("stop", ["", "sufficient", "budget", "iterations", "exhausted"])
-def test_every_end_has_words_of_its_own(language: Language, stop: str) -> None:
-    words = words_in(language)
-    line = coverage_line(
-        judged_section("成本", judged("成本", 1, stop=stop, is_sufficient=stop == "sufficient")), words
-    )
-    assert words(f"coverage.{stop or 'again'}") in line
-    assert ("no figures" in line) == (stop != "sufficient")
+    lines.collector.take(event("section-coverage", section="Costs", round=1, coverage=0.5, is_sufficient=False))
+    assert lines.lines() == ["  Costs   ████░░░░  50%", "  People  ░░░░░░░░   0%"]
 
 
 def test_wide_titles_are_cut_to_the_same_width() -> None:
-    lines = planned("供热泵改造的成本与资金来源以及其他", "Costs", language="zh-Hans")
+    lines = planned("供热泵改造的成本与资金来源以及其他", "Costs")
     for title in ("供热泵改造的成本与资金来源以及其他", "Costs"):
         lines.collector.take(event("serp-query", section=title, round=1, queries=[]))
     first, second = (line.partition("░")[0] for line in lines.lines())
@@ -89,17 +52,51 @@ def test_wide_titles_are_cut_to_the_same_width() -> None:
     assert "…" in first
 
 
-def test_an_event_of_an_earlier_version_is_shown_as_far_as_it_goes() -> None:
-    old = {
-        "section": "Costs",
-        "round": 1,
-        "coverage": 0.3,
-        "score": 3,
-        "is_sufficient": False,
-        "gaps": [],
-        "reason": "",
-    }
-    assert (
-        coverage_line(judged_section("Costs", old), words_in("en"))
-        == "Costs: round 1, 30% covered · 3/10 · searches again"
-    )
+@pytest.mark.parametrize(
+    ("language", "line", "bare"),
+    [
+        (
+            "en",
+            "Round 2: 2 of 4 found, 3 new, 96 pages read, 24 queries left",
+            "Round 2: 96 pages read, 24 queries left",
+        ),
+        (
+            "zh-Hans",
+            "第 2 轮：4 项中已找到 2 项，新增 3 项，已读 96 页，还可查询 24 次",
+            "第 2 轮：已读 96 页，还可查询 24 次",
+        ),
+    ],
+)
+def test_a_round_is_one_line(language: str, line: str, bare: str) -> None:
+    words = words_in(language)
+    assert map_line(told(), words) == line
+    assert map_line(told(entries=[]), words) == bare
+
+
+def test_a_single_page_and_a_single_query_are_told_as_one() -> None:
+    assert map_line(told(entries=[], pages=1, queries=1), words_in("en")) == "Round 2: 1 page read, 1 query left"
+
+
+@pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
+@pytest.mark.parametrize("stop", ["sufficient", "budget", "iterations", "exhausted", "refocused", "enough"])
+def test_every_end_has_words_of_its_own(language: str, stop: str) -> None:
+    words = words_in(language)
+    assert map_line(told(stop=stop), words) == f"{map_line(told(), words)} · {words(f'coverage.{stop}')}"
+
+
+def test_a_map_is_told_once_it_is_judged_or_the_search_has_ended() -> None:
+    lines = EventLines(words_in("en"))
+    assert lines.of(event("research-map", **told(is_judged=False))) == ""
+    assert lines.of(event("research-map", **told())).startswith("  Round 2")
+    assert lines.of(event("research-map", **told(is_judged=False, stop="enough"))).endswith("ended by the reader")
+
+
+def test_sections_that_lack_the_same_are_not_told_one_by_one() -> None:
+    lines = ProgressLines(words_in("en"))
+    judged = [
+        event("section-coverage", section=title, round=1, coverage=0.2, is_sufficient=False) for title in ("A", "B")
+    ]
+    assert [lines.of(each) for each in judged] == [[], []]
+    assert [line.text for line in lines.of(event("research-map", **told(round=1)))] == [
+        f"  {map_line(told(round=1), words_in('en'))}"
+    ]

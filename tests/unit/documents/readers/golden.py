@@ -93,7 +93,7 @@ class Made(NamedTuple):
 
 
 # What is no part of the text that a document is known by.
-APART = {"extractor", "pictures"}
+APART = {"extractor", "pictures", "links"}
 
 
 def made_now() -> Iterator[tuple[str, Made]]:

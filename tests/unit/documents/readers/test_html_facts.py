@@ -54,6 +54,11 @@ def test_broken_data_costs_nothing() -> None:
     assert (reading.title, reading.author, reading.canonical) == ("Bridge", "", "")
 
 
+def test_an_author_linked_in_markdown_is_named() -> None:
+    head = '<meta name="author" content="[Ann Lee](https://b.test/ann) (Works), [Bo Li](https://b.test/bo)">'
+    assert reading_of(head).author == "Ann Lee (Works), Bo Li"
+
+
 def test_an_author_s_page_is_no_name() -> None:
     head = '<meta property="article:author" content="https://social.example/ann"><meta name="byl" content="By Ann Lee">'
     assert reading_of(head).author == "By Ann Lee"

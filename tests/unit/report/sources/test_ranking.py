@@ -20,8 +20,8 @@ def _hit(address: str, title: str = "Heat pump efficiency", **fields) -> Hit:
     return Hit(address=address if "//" in address else f"https://{address}.example.com/", title=title, **fields)
 
 
-def _answer(engine: str, *hits: Hit | str, weight: float = 1.0) -> Ranked:
-    return Ranked(engine=engine, hits=tuple(_hit(hit) if isinstance(hit, str) else hit for hit in hits), weight=weight)
+def _answer(engine: str, *hits: Hit | str) -> Ranked:
+    return Ranked(engine=engine, hits=tuple(_hit(hit) if isinstance(hit, str) else hit for hit in hits))
 
 
 def _order(*answers: Ranked, query: SearchQuery = QUERY) -> list[str]:
@@ -34,10 +34,6 @@ def test_one_answer_keeps_its_order():
 
 def test_what_two_engines_found_comes_before_what_one_found_first():
     assert _order(_answer("one", "a", "both"), _answer("two", "b", "both")) == ["both", "a", "b"]
-
-
-def test_engine_of_greater_weight_has_more_to_say():
-    assert _order(_answer("one", "a"), _answer("two", "b", weight=2)) == ["b", "a"]
 
 
 def test_spellings_of_one_address_are_one_and_the_most_telling_hit_stays():
@@ -244,7 +240,6 @@ _ANSWERS = st.lists(
         Ranked,
         engine=st.sampled_from(["one", "two", "local"]),
         hits=st.lists(_HITS, max_size=8).map(tuple),
-        weight=st.sampled_from([0.5, 1.0, 1 / 3]),
     ),
     max_size=5,
 )

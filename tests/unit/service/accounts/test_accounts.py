@@ -21,8 +21,9 @@ from deep_research.service.accounts.passwords import Passwords
 from deep_research.service.database import open_server_database
 from deep_research.settings import Settings
 from deep_research.storage.store.lease import current_owner
-from deep_research.storage.store.port import JournalRow, NewEvent, RunRow
+from deep_research.storage.store.port import JournalRow, Lease, NewEvent, RunRow
 from deep_research.storage.store.store import Store
+from deep_research.value import JsonObject
 from deep_research.wiring import open_store
 from tests.support.store_samples import make_run
 
@@ -75,21 +76,28 @@ class House:
         account = await self.accounts.add(name, PASSWORD, limits=Limits.model_validate(limits))
         return Identity(user=account.id, name=name)
 
-    async def begun(self, who: Identity, *, run: str, usd: float | None = None, queries: int = 20) -> RunRow:
-        """Make a run as the service does, and return it."""
-        request = ResearchRequest(
-            question="Why?",
-            budget=Budget(usd=usd),
-            depth=Depth(max_total_queries=queries, queries_first_iteration=queries),
-        )
+    async def begun(self, who: Identity, *, run: str, usd: float | None = None, queries: int | None = 20) -> RunRow:
+        """Make a run as the service does, and return it; without `queries` the question decides how deep it goes."""
+        depth = queries and Depth(max_total_queries=queries, queries_first_iteration=queries)
+        request = ResearchRequest(question="Why?", budget=Budget(usd=usd), depth=depth or None, models=("a:b", "a:b"))
         async with self.limits.admitted(request, who, run=run) as granted:
             row = make_run(run).model_copy(update={"request": granted, "user": who.user, "created_at": self.now})
             await self.store.create_run(row)
         return await self.store.get_run(run)
 
-    async def ended(self, run: str, *, usd: float = 0.0, queries: int = 0, status: str = "done") -> None:
-        """Have a run spend something and end."""
+    async def planned(self, run: str, queries: int) -> Lease:
+        """Have a run's plan settled, which may use so many queries."""
         lease = await self.store.lease(run, current_owner(), lease_s=30)
+        plan: JsonObject = {"title": "Why", "goal": "", "sections": [], "queries": queries}
+        event = NewEvent(at=self.now, kind="report-plan", key="report-plan", data=plan)
+        await self.store.append_events(lease, [event])
+        return lease
+
+    async def ended(
+        self, run: str, *, usd: float = 0.0, queries: int = 0, status: str = "done", lease: Lease | None = None
+    ) -> None:
+        """Have a run spend something and end."""
+        lease = lease or await self.store.lease(run, current_owner(), lease_s=30)
         spend = Spend(usd=usd, queries=queries)
         call = JournalRow(
             key=f"llm:{lease.epoch}", kind="llm", scope="s", attempt=0, state="done", spend=spend, started_at=self.now
@@ -327,6 +335,20 @@ async def test_queries_of_a_day_are_shared_by_its_runs(house):
     assert refused.value.limit == "queries_a_day"
     await house.ended("run-a", queries=5)
     assert (await house.begun(who, run="run-c")).request.budget.queries == 15
+
+
+async def test_a_run_whose_plan_is_settled_keeps_only_the_queries_that_it_may_use(house):
+    who = await house.user(queries_a_day=130)
+    assert (await house.begun(who, run="run-a", queries=None)).request.budget.queries == 120
+    assert (await house.limits.used(who.user)).queries_a_day == 120
+    lease = await house.planned("run-a", 20)
+    assert (await house.limits.used(who.user)).queries_a_day == 20
+    assert (await house.begun(who, run="run-b", queries=None)).request.budget.queries == 110
+    await house.planned("run-b", 130)
+    assert (await house.limits.used(who.user)).queries_a_day == 130, "a reservation never grows"
+    await house.ended("run-a", queries=12, status="failed", lease=lease)
+    await house.limits.admit_again(await house.store.get_run("run-a"), who)
+    assert (await house.limits.used(who.user)).queries_a_day == 130, "12 of its 20 are spent, and 8 reserved again"
 
 
 async def test_a_run_that_is_tried_again_reserves_again_and_pays_only_what_it_adds(house):

@@ -74,7 +74,7 @@ class Bench:
         request = ResearchRequest(
             question="What did the projects cost and achieve?", depth=self.settings.research_depth()
         )
-        return await DeepResearchProcessor(adapters).runtime.create(request, user=user)
+        return await DeepResearchProcessor(adapters).create(request, user=user)
 
     async def submit(self, *rows: RunRow) -> None:
         """Have runs driven, all of them there before the worker looks."""

@@ -14,7 +14,6 @@ from deep_research.reasoning.rules.quoting.units import (
     SourceSentence,
     Unit,
     cells_of,
-    headings_above,
     labelled,
     runs_of,
     states_nothing,
@@ -25,6 +24,7 @@ from deep_research.text.analyzer import CJK_CHARACTER, analyze, content_terms
 from deep_research.text.columns import OF_YEARS
 from deep_research.text.dates import ANY_YEAR, find_dates, find_months, lies_in
 from deep_research.text.folding import to_simplified
+from deep_research.text.headings import headings_above
 from deep_research.text.number_words import find_worded
 from deep_research.text.quantities import CURRENCY_SIGNS, find_quantities
 from deep_research.text.sentences import TextSpan, line_kind

@@ -211,10 +211,10 @@ _MAX_PIECES = {"fact": 2, "yes_no": 2, "who_when_where": 2, "extreme": 2, "trend
 # Pieces of evidence that each section has room for, however well the others do.
 _MIN_PIECES = 2
 # So many sentences of its sources a report without sections has room for, and each section of another.
-_SENTENCES = {"short": (12, 12), "standard": (40, 12), "long": (90, 30)}
+_SENTENCES = {"short": (12, 12), "standard": (40, 12), "long": (90, 30), "deep": (140, 46)}
 # Beside the answer, a report shows so many sentences at most, none much worse than the best.
-_SUPPORT = {"short": 1, "standard": 3, "long": 10}
-_OVERVIEW_SUPPORT = {"short": 6, "standard": 24, "long": 48}
+_SUPPORT = {"short": 1, "standard": 3, "long": 10, "deep": 15}
+_OVERVIEW_SUPPORT = {"short": 6, "standard": 24, "long": 48, "deep": 75}
 _MAX_ROWS = 60
 _SUPPORTS, _OVERVIEW_SUPPORTS = 0.6, 0.4
 

@@ -117,13 +117,13 @@ def shown_of(aspects: Iterable[Aspect], text: str) -> int:
 
 
 def choose_units(
-    units: Sequence[Unit], interest: Interest, *, room: tuple[int, int] = UNITS_A_DOCUMENT, is_near: bool = True
+    units: Sequence[Unit], interest: Interest, *, room: tuple[int, int] = UNITS_A_DOCUMENT
 ) -> list[Candidate]:
-    """Return the best units of a document, none of which shares a sentence with another, best first.
+    """Return the best units of a document on the topic, none of which shares a sentence with another, best first.
 
-    `room` is for units and for rows; `is_near` leaves out what is not about the topic.
+    `room` is for units and for rows.
     """
-    near = (unit for unit in units if not is_near or interest.is_near(unit))
+    near = filter(interest.is_near, units)
     # Units overlap: what a sentence is worth is asked once.
     worth = cache(interest.worth)
     candidates = [Candidate(unit, _score(unit, worth)) for unit in near]

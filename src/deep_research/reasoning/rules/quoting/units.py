@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from deep_research.text.analyzer import CJK_CHARACTER, analyze, content_terms
 from deep_research.text.folding import to_simplified
+from deep_research.text.headings import headings_above
 from deep_research.text.prompt_injection import find_prompt_injection
 from deep_research.text.sentences import STAMPED, LineKind, TextSpan, line_kind, split_sentences
 from deep_research.text.tables import find_tables, is_note
@@ -28,7 +29,6 @@ _LABEL, _NEXT = ":\u2009", ";\u2009"
 _NUMBERED_TITLE = re.compile(
     r"\(?\d{1,2}(?:[.)]|(?:\.\d{1,2})+[.)]?)\s[^.!?]{0,60}$|[（(]?[一二三四五六七八九十]{1,3}[、）)][^。！？；]{0,30}$"
 )
-_HEADING = re.compile(r"(?m)^ {0,3}#{1,6}[ \t]+(.+)$")
 _ASKING = re.compile(r"[?？][\"”’』」]?$")
 _FINISHED = re.compile(r"[.!。！…:：][\"”’』」)）]?(?:\[\d+\])*$")
 # The head of a message, greetings and good wishes, what a paper says of itself, bylines, shouted titles, office hours.
@@ -73,8 +73,10 @@ _NOT_STATED = re.compile(
     r"|请|麻烦|谢谢|感谢|希望|抱歉|您好|大家好|稍后|辛苦|收到|记得|祝",
     re.IGNORECASE,
 )
-# A byline, or where and when a meeting was.
-_ONLY_NAMES = re.compile(r"(?:(?:[A-Z\d][\w.'’-]*|and|of|the|for|to|by|in|on|at|&)[,;]?\s*){1,10}\.")
+# A byline, or where and when a meeting was. Each word is taken whole: cut anywhere, a long number takes for ever.
+_ONLY_NAMES = re.compile(
+    r"(?:(?:[A-Z\d](?:[\w'’-]|\.(?!$))*+|and|of|the|for|to|by|in|on|at|&)(?:[,;]\s*|\s+|(?=\.$))){1,10}\."
+)
 
 
 @dataclass(frozen=True)
@@ -126,10 +128,10 @@ def units_of(text: str, stretches: Stretches = (), *, step: int = 1, is_whole: b
     """Return everything in a document that could be quoted; with `stretches`, only what stands in them.
 
     Units of sentences begin `step` sentences apart, so that they may overlap: who chooses parts them. With `is_whole`
-    also what nobody would quote is there: greetings, questions, what leads to a list.
+    also what nobody would quote is there: greetings, questions, what leads to a list, rows without a header.
     """
     stretches = stretches or [(0, len(text))]
-    found = list(_rows(text, stretches))
+    found = list(_rows(text, stretches, is_whole=is_whole))
     for start, end in stretches:
         for heading, run in runs_of(text[start:end], start, is_whole=is_whole):
             found += [
@@ -144,7 +146,6 @@ def units_of(text: str, stretches: Stretches = (), *, step: int = 1, is_whole: b
 def runs_of(text: str, offset: int = 0, *, is_whole: bool = False) -> Sequence[tuple[str, Sequence[SourceSentence]]]:
     """Return stretches of neighbouring usable sentences with the headings above them, the highest first."""
     found = []
-    path: list[tuple[int, str]] = []
     run = list[SourceSentence]()
     spans = find_prompt_injection(text)
     every = split_sentences(text)
@@ -155,41 +156,11 @@ def runs_of(text: str, offset: int = 0, *, is_whole: bool = False) -> Sequence[t
         is_told = is_whole or is_usable(words, kind, is_step=is_step)
         is_told = is_told and kind in ("prose", "item") and not _is_injected(span, spans)
         if run and (not is_told or (is_whole and _NEW_MESSAGE.match(words))):
-            found.append((_path(path), run))
+            found.append((headings_above(text, run[0].start - offset), run))
             run = []
         if is_told:
             run.append(SourceSentence(offset + span.start, offset + span.end, words))
-        elif kind == "heading":
-            path = _below(path, text, span)
-    return [*found, (_path(path), run)] if run else found
-
-
-def _below(path: list[tuple[int, str]], text: str, heading: TextSpan) -> list[tuple[int, str]]:
-    """Return the headings above what follows a heading: its own, and those of higher levels."""
-    level = text[text.rfind("\n", 0, heading.start) + 1 : heading.start].count("#")
-    return [*(each for each in path if each[0] < level), (level, text[heading.start : heading.end])]
-
-
-def _path(path: Sequence[tuple[int, str]]) -> str:
-    return " › ".join(title for _, title in path)
-
-
-def headings_above(text: str, at: int) -> str:
-    """Return the headings that a place in a text stands under, the highest first."""
-    starts, paths = _heading_paths(text)
-    before = bisect_left(starts, at) - 1
-    return paths[before] if before >= 0 else ""
-
-
-@lru_cache(maxsize=8)
-def _heading_paths(text: str) -> tuple[list[int], list[str]]:
-    path: list[tuple[int, str]] = []
-    starts, paths = [], []
-    for match in _HEADING.finditer(text):
-        path = _below(path, text, TextSpan(*match.span(1)))
-        starts.append(match.start())
-        paths.append(_path(path))
-    return starts, paths
+    return [*found, (headings_above(text, run[0].start - offset), run)] if run else found
 
 
 def is_usable(sentence: str, kind: LineKind = "prose", *, is_step: bool = False) -> bool:
@@ -227,16 +198,16 @@ def _is_injected(span: TextSpan, spans: Stretches) -> bool:
     return before >= 0 and span.start < spans[before][1]
 
 
-def _rows(text: str, stretches: Stretches) -> Iterator[Unit]:
+def _rows(text: str, stretches: Stretches, *, is_whole: bool) -> Iterator[Unit]:
     """Yield the rows in the stretches, each cell behind its label; a long table's header may stand far above them."""
     for table in find_tables(text):
-        if not table.header:
+        if not (table.header or is_whole):
             continue
         headings = headings_above(text, table.start)
-        header = TextSpan(table.header.start, table.header.end)
+        header = TextSpan(table.header.start, table.header.end) if table.header else None
         rows = [row for row in table.rows if any(start <= row.start < end for start, end in stretches)]
         for row in rows[:_MAX_ROWS]:
-            words = labelled(table.header.cells, row.cells)
+            words = labelled(table.header.cells, row.cells) if table.header else text[row.start : row.end]
             if not find_prompt_injection(words):
                 yield Unit((SourceSentence(row.start, row.end, words),), headings, header)
 

@@ -1,0 +1,33 @@
+"""Names that several documents share: numbered things, names written in one word, titles in Chinese brackets.
+
+They say what else there is to look for, and make queries, never sentences.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+# "PEP 517", "EIP-4337", "GB/T 19001", but no year; "PodSecurityPolicy"; 《数据安全法》.
+_NAME = re.compile(
+    r"(?<![A-Za-z\d_/.#-])(?:[A-Z]{2,6}(?:/[A-Z])?[ -]?(?!(?:19|20)\d\d(?!\d))\d{2,6}|[A-Z][a-z]+(?:[A-Z][a-z]+)+)"
+    r"(?![A-Za-z\d_/-])|《[^《》\n]{2,30}》"
+)
+_MIN_DOCUMENTS = 3
+_MAX_NAMES = 40
+
+
+def shared_names(texts: Iterable[str]) -> list[str]:
+    """Return the names that at least three of these texts hold, those that most hold first."""
+    counts = Counter[str]()
+    spelled: dict[str, str] = {}
+    for text in texts:
+        own = {name_key(match[0]): match[0] for match in _NAME.finditer(text)}
+        counts.update(dict.fromkeys(own, 1))
+        spelled = own | spelled
+    shared = [key for key, count in counts.items() if count >= _MIN_DOCUMENTS]
+    return [spelled[key] for key in sorted(shared, key=lambda key: (-counts[key], key))][:_MAX_NAMES]
+
+
+def name_key(name: str) -> str:
+    """Return the same for all spellings of a name: "ERC-20", "ERC 20", "ERC20"."""
+    return re.sub(r"[\s-]", "", name).casefold()
