@@ -2,6 +2,7 @@
 lists alone, opens nothing.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from math import fsum, log1p
 from urllib.parse import urlsplit
@@ -15,6 +16,10 @@ from deep_research.value import Value
 # Two deep questions over a small web, 120 queries and 200 pages: of the pages that an expert's report cites 115 of 120
 # and 59 of 78 were read; with links at 1.0 111 and 53, without links 113 and 62.
 _RANK_OFFSET, _LINK_WEIGHT = 2, 0.3
+# "/zh-cn/docs/", "/de/about/": a page that is there in several languages is read once.
+_LANGUAGE = re.compile(
+    r"(?<=[^/]/)(?:en|zh|de|fr|es|it|ja|ko|pt|ru|pl|nl|tr|id|vi|hi)(?:[-_][a-z]{2,4})?/", re.IGNORECASE
+)
 # What links to a page in passing is no engine: nobody asked it for anything.
 LINKED = "link"
 # A page whose links are a list of everything says nothing about any of them.
@@ -68,16 +73,25 @@ def to_read(
     """Return the addresses to read, best first, with others to take the place of what cannot be had.
 
     What somebody picked comes first; half of the rest is what single queries found best, so that each of them is
-    served, and then what is worth most.
+    served, and then what is worth most. Of a page in several languages the one that names none is read.
     """
-    unread = {address: each for address, each in pool.items() if address not in {*seen}}
-    chosen = dict.fromkeys(address for address in map(canonical_address, picked) if address in unread)
-    earlier = (address for address, each in unread.items() if each.hit.engine == EARLIER)
-    chosen |= dict.fromkeys(earlier)
+    read, versions = {*seen}, dict[str, list[str]]()
+    for address, each in pool.items():
+        alone = address if each.hit.engine == EARLIER else _LANGUAGE.sub("", address, count=1)
+        versions.setdefault(alone, []).append(address)
+    unread: dict[str, UnreadPage] = {}
+    version: dict[str, str] = {}
+    for original, own in versions.items():
+        if read.isdisjoint(own):
+            best = max(own, key=lambda address: (address == original, pool[address].worth))
+            unread[best] = pool[best]
+            version |= dict.fromkeys(own, best)
+    chosen = dict.fromkeys(version[address] for address in map(canonical_address, picked) if address in version)
+    chosen |= dict.fromkeys(address for address, each in unread.items() if each.hit.engine == EARLIER)
     half = len(chosen) + (count - len(chosen) + 1) // 2
     for hits in searched:
-        own = (canonical_address(hit.address) for hit in hits)
-        first = next((address for address in own if address in unread and address not in chosen), "")
+        found = (version.get(canonical_address(hit.address), "") for hit in hits)
+        first = next((address for address in found if address and address not in chosen), "")
         if first and len(chosen) < half:
             chosen[first] = None
     ranked = sorted(unread, key=lambda address: (-unread[address].worth, address))

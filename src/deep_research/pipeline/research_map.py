@@ -9,6 +9,7 @@ from pydantic import Field
 from deep_research.events import RunEvent
 from deep_research.pipeline.control import changes_of
 from deep_research.pipeline.state import merge_unique
+from deep_research.reasoning.rules.question.shared_names import name_pattern, short_name
 from deep_research.reasoning.values import Entries, MapEntry, Strings
 from deep_research.report.sources.hit import SearchQuery
 from deep_research.storage.store.port import Answers
@@ -16,8 +17,6 @@ from deep_research.text.folding import to_simplified
 from deep_research.text.messages.words import Words
 from deep_research.value import Json, Value
 
-# "PEP 517 build hooks": what is named up to its number says it all.
-_NUMBERED = re.compile(r"^(.{1,30}?\d[\w.]*)\b")
 # "strike: PEP 517; PEP 518", "add: PEP 660", "enough": what a reader says of the map in words.
 _CHANGE = re.compile(r"(?is)\s*(?:(?P<strike>strike|删去)|add|补充)\s*[:：]\s*(?P<names>\S.*)")
 _ENOUGH = frozenset({"enough", "够了"})
@@ -94,7 +93,7 @@ def asked_for(entry: MapEntry, queries: Sequence[SearchQuery]) -> MapEntry:
 
 def found_in(entry: MapEntry, texts: Mapping[str, str]) -> MapEntry:
     """Return an entry with the documents that name it."""
-    documents = tuple(id_ for id_, text in texts.items() if _is_named(entry, text))
+    documents = tuple(id_ for id_, text in texts.items() if name_pattern(entry.name).search(text))
     if not documents:
         return entry
     status = "found" if entry.status == "open" else entry.status
@@ -103,21 +102,8 @@ def found_in(entry: MapEntry, texts: Mapping[str, str]) -> MapEntry:
 
 def is_wanted(query: SearchQuery, entries: Entries) -> bool:
     """Return whether a query is for more than what readers struck."""
-    named = [entry for entry in entries if _is_named(entry, query.query)]
+    named = [entry for entry in entries if name_pattern(entry.name).search(query.query)]
     return not named or not all(entry.is_struck for entry in named)
-
-
-def _is_named(entry: MapEntry, text: str) -> bool:
-    whole = _short(entry.name)
-    numbered = _NUMBERED.match(whole)
-    name = numbered[1] if numbered else whole
-    pattern = rf"(?<!\w){re.escape(name)}(?!\w)" if name.isascii() else re.escape(name)
-    return re.search(pattern, text.casefold()) is not None
-
-
-def _short(name: str) -> str:
-    """Return a name without what it is: "PEP 517: build backends"."""
-    return re.split("[:：(（]", name)[0].strip().casefold()
 
 
 def names_of(entries: Entries) -> set[str]:
@@ -131,4 +117,4 @@ def key_of(name: str) -> str:
 
 
 def _keys(entry: MapEntry) -> tuple[str, str]:
-    return key_of(entry.name), _short(entry.name)
+    return key_of(entry.name), short_name(entry.name)

@@ -386,14 +386,16 @@ class Context(Value):
 
 
 class ChapterPlan(Value):
-    """A chapter of a long report before it is written: what it settles, the columns of its table, "" for none, and the
-    documents it is written from.
+    """A chapter of a long report before it is written: what it settles, the columns of its table, "" for none, the
+    documents it is written from, the names of the entries that it tells of, and words that its passages may use.
     """
 
     title: str
     settles: str = ""
     columns: str = ""
     documents: Strings = ()
+    entries: Strings = ()
+    sought: str = ""
 
 
 class Findings(Value):
@@ -404,7 +406,7 @@ class Findings(Value):
 
     `contexts` are those of the evidence, by its id; `disputed` is what sources give different figures for;
     `asks_for_analysis` says that the matter is to be weighed from several sides, `words` how long the report should be,
-    and `has_sandbox` that programs of a model can be run.
+    and `has_sandbox` that programs of a model can be run. `written` are the chapters that the last one follows on.
     """
 
     brief: Brief
@@ -420,6 +422,7 @@ class Findings(Value):
     entries: Entries = ()
     chapters: tuple[ChapterPlan, ...] = ()
     chapter: int = 0
+    written: Paragraphs = ()
 
     @property
     def fixed_titles(self) -> Strings:

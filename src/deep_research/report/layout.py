@@ -361,9 +361,11 @@ def _picture(caption: Caption, number_of: Cite, words: Words) -> Picture:
 
 
 def signed_sentence(paragraph: Paragraph) -> Sentence | None:
-    """Return the sentence behind which a sign tells that the report speaks itself, where none of its words do."""
+    """Return the sentence behind which a sign tells that the report speaks itself, where neither its words do nor the
+    number before it: what is put in order is proposed.
+    """
     own = [each for each in paragraph.sentences if each.kind in _OWN and each.evidence]
-    is_told = any(_is_shown(each) or _TELLS.search(each.text) for each in own)
+    is_told = paragraph.mark == "number" or any(_is_shown(each) or _TELLS.search(each.text) for each in own)
     return None if is_told or not own else own[0]
 
 

@@ -164,11 +164,13 @@ def _objection(sentence: ShippedSentence, listing: Listing, read: Callable[[str]
         return ""
     passages = [listing.evidence[id_] for id_ in sentence.evidence if id_ in listing.evidence]
     stored = [document.text for piece in passages if (document := read(piece.document))]
-    sources = {source.document: source.title for source in listing.sources.values()}
-    named = [sources.get(piece.document, "") for piece in passages]
+    sources = {source.document: source for source in listing.sources.values()}
+    cited = [sources[piece.document] for piece in passages if piece.document in sources]
+    named = [source.title for source in cited]
     named += [headings_above(document.text, piece.start) for piece in passages if (document := read(piece.document))]
     asked, language = (listing.edition.question, listing.edition.language) if listing.edition else ("", "en")
-    titles = [*stored, *sources.values()]
+    # What a document says is of its day.
+    titles = [*stored, *(source.title for source in sources.values()), *(source.published for source in cited)]
     refused = veto(sentence, passages, titles=titles, asked=asked, known=named, language=language, is_judged=True)
     if not refused:
         return ""

@@ -53,6 +53,8 @@ _NO_TEXT = frozenset("script style link noscript iframe template".split())
 # A date is looked for in its marked places alone: the first day named somewhere in the text is seldom that of the text,
 # and slow to find.
 _DATE_SEARCH = {"original_date": True, "extensive_search": False}
+# Versions and timestamps in examples look like days: "2.6.12" was read as 2 June 2012.
+_TRIPLE = re.compile(r"(?<!\d)(\d{1,4})[-./](\d{1,2})[-./](\d{1,4})(?!\d)")
 
 
 def read(raw: bytes, name: str) -> Reading:
@@ -81,7 +83,7 @@ def read(raw: bytes, name: str) -> Reading:
         text=text,
         title=facts.title or one_line(metadata.get("title") or shown_title or ""),
         author=facts.author or author or metadata.get("author") or "",
-        published=facts.published or day or (metadata.get("date") or "")[:10],
+        published=facts.published or day or _day_beside(text, metadata),
         canonical=facts.canonical,
         # The text tells more than its frame, which is often a template's; only other languages are taken as declared.
         language=language if language != "other" else facts.language or language,
@@ -90,6 +92,13 @@ def read(raw: bytes, name: str) -> Reading:
         links=links_of(main, name, facts.canonical),
         warnings=(*warnings, HIDDEN_LEFT) if is_hidden_left else warnings,
     )
+
+
+def _day_beside(text: str, metadata: dict[str, Any]) -> str:
+    """Return the day that was guessed for a page, unless it is made of numbers that stand in its text."""
+    day = (metadata.get("date") or "")[:10]
+    numbers = (sorted(int(number) % 100 for number in found) for found in _TRIPLE.findall(text))
+    return "" if day and sorted(int(number) % 100 for number in day.split("-")) in numbers else day
 
 
 def _read_article(tree: Node, *, guesses: bool, is_large: bool) -> tuple[BlockText, dict[str, Any]]:
@@ -238,6 +247,10 @@ def _parse(source: str, name: str) -> Node:
         tree = html.document_fromstring(_XML_DECLARATION.sub("", source))
     except (etree.LxmlError, ValueError) as exc:
         raise SourceError(f"{name!r} cannot be parsed as a web page; open it in a browser and save it again.") from exc
+    # Docutils writes as an aside what a text warns of or adds: why a proposal was rejected stands there.
+    for aside in list(tree.iter("aside")):
+        if "admonition" in aside.get("class", "").split():
+            aside.tag = "div"
     # A raised number is kept apart from the figure before it: 10<sup>6</sup> is not 106, nor a note's number a digit.
     for raised in tree.iter("sup"):
         neighbour = raised.getprevious()

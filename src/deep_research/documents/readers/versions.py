@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 EXTRACTOR_VERSIONS = {
     "text": 2,
     "markdown": 3,
-    "html": 5,
+    "html": 6,
     "pdf": 5,
     "docx": 3,
     "pptx": 3,

@@ -2,7 +2,7 @@
 checked by `verify`, which puts every refusal on record.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.fan_out import fan_out
@@ -12,7 +12,8 @@ from deep_research.pipeline.stages.analyze import for_writer
 from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.question.analysis import is_short_answer
-from deep_research.reasoning.values import Analysis, Draft, Findings, Paragraphs, SectionPlan, SectionWork
+from deep_research.reasoning.rules.quoting.offering import states_of
+from deep_research.reasoning.values import Analysis, ChapterPlan, Draft, Findings, Paragraphs, SectionPlan, SectionWork
 from deep_research.report.paragraph import Paragraph
 from deep_research.request import BUDGET_KINDS, REPORT_WORDS
 
@@ -20,6 +21,8 @@ from deep_research.request import BUDGET_KINDS, REPORT_WORDS
 _PRECISE_WORDS = 200
 # Up to so many words a report is written in one piece; the answer of a longer one has about so many.
 MOST_IN_ONE_PIECE, ANSWER_WORDS = 1_800, 250
+# The chapter that says what to do is so much longer than others.
+_LAST_SHARE = 1.5
 # With little material it is shorter: so many words, and so many for each passage.
 _FIRST_WORDS, _WORDS_A_PASSAGE = 150, 30
 # What writing, checking and editing a word takes: 4,500 words took 330,000 tokens.
@@ -44,16 +47,18 @@ async def draft(state: DeepResearchState, context: StageContext) -> Update:
 
 
 async def _in_chapters(findings: Findings, context: StageContext) -> Paragraphs:
-    """Return a long report: chapters that are written at the same time, and the answer that they lead to."""
+    """Return a long report: chapters that are written at the same time, the last one, which says what to do, from what
+    they say, and the answer that all lead to.
+    """
     chapters = await context.reason(Reasoner.outline, findings)
-    all_ = findings.replace(chapters=chapters, words=(findings.words - ANSWER_WORDS) // max(len(chapters), 1))
-    parts = [chapter_of(all_, number) for number in range(1, len(chapters) + 1)]
+    share = int((findings.words - ANSWER_WORDS) / (len(chapters) - 1 + _LAST_SHARE))
+    all_ = findings.replace(chapters=chapters, words=share)
+    *parts, last = [chapter_of(all_, number) for number in range(1, len(chapters) + 1)]
+    last = last.replace(words=int(_LAST_SHARE * share))
     written = await fan_out("chapter", parts, lambda own, at: at.reason(Reasoner.draft, own), context)
-    body = as_claims(
-        paragraph.replace(section=chapter.title)
-        for chapter, own in zip(chapters, written, strict=True)
-        for paragraph in own
-    )
+    before = _titled(chapters, written)
+    after = await context.at("chapter", len(chapters)).reason(Reasoner.draft, _following(last, before, findings))
+    body = as_claims((*before, *_titled(chapters[-1:], [after])))
     told = {paragraph.section: " ".join(each.text for each in paragraph.sentences) for paragraph in body}
     draft = Draft(
         brief=findings.brief,
@@ -67,11 +72,27 @@ async def _in_chapters(findings: Findings, context: StageContext) -> Paragraphs:
     return (*first, *body, *(paragraph for paragraph in answer if paragraph not in first))
 
 
+def _titled(chapters: Sequence[ChapterPlan], written: Sequence[Paragraphs]) -> Paragraphs:
+    """Return the paragraphs of chapters with the titles that these have in the outline."""
+    pairs = zip(chapters, written, strict=True)
+    return tuple(paragraph.replace(section=chapter.title) for chapter, own in pairs for paragraph in own)
+
+
+def _following(findings: Findings, before: Paragraphs, whole: Findings) -> Findings:
+    """Return what the last chapter is written from: its own passages, and what the others cite."""
+    cited = {id_ for paragraph in before for id_ in paragraph.cite_ids}
+    [work] = findings.sections
+    known = {piece.id for piece in work.evidence}
+    others = tuple(piece for piece in whole.evidence if piece.id in cited - known)
+    return findings.replace(sections=(work.replace(evidence=(*work.evidence, *others)),), written=before)
+
+
 def chapter_of(findings: Findings, number: int) -> Findings:
-    """Return what one chapter is written from."""
+    """Return what one chapter is written from: its documents, and what others tell of where its things stand."""
     chapter = findings.chapters[number - 1]
-    documents = {*chapter.documents}
-    pieces = tuple(piece for piece in findings.evidence if piece.document in documents)
+    wanted = {piece.id for piece in findings.evidence if piece.document in {*chapter.documents}}
+    wanted.update(piece.id for piece in states_of(chapter.entries, findings.evidence, findings.contexts))
+    pieces = tuple(piece for piece in findings.evidence if piece.id in wanted)
     section = SectionPlan(title=chapter.title, description=chapter.settles)
     work = SectionWork(brief=findings.brief, section=section, evidence=pieces)
     plan = findings.plan.replace(sections=(section,))

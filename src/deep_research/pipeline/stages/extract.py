@@ -15,7 +15,7 @@ async def extract(state: TaskState, context: StageContext) -> Update:
         section=state.section,
         outline=state.outline,
         documents=tuple([await context.records.document(id_) for id_ in state.documents]),
-        sought=tuple(entry.name for entry in state.entries if entry.status == "open"),
+        sought=tuple(entry.name for entry in state.entries if entry.status != "set_aside"),
     )
     texts = {document.id: document for document in reading.documents}
     findings = await context.reason(Reasoner.extract, reading)

@@ -16,6 +16,7 @@ from deep_research.pipeline.state import SectionState, Update
 from deep_research.reasoning.rules.question.shared_names import name_key, shared_names
 from deep_research.reasoning.values import MapEntry, SectionWork, SourceFacts
 from deep_research.report.sources.source_quality import host_of
+from deep_research.request import Depth
 from deep_research.text.in_thread import in_thread
 from deep_research.value import canonical_json, json_of
 
@@ -47,15 +48,20 @@ async def reflect(
     else:
         reflection = await planner.review_research_completeness(judged, context)
     synthesis = analyzer.intermediate_synthesis(reflection)
+    # What is new may be in what was read before.
+    entries = tuple(found_in(entry, texts) for entry in reflection.entries or work.entries)
+    known = {entry.name for entry in state.entries if entry.status == "found"}
+    # A wide field is searched as long as that finds something, whatever a judge calls enough.
+    is_wide = work.brief.depth.max_pages > Depth().max_pages
+    is_new = is_wide and any(entry.status == "found" and entry.name not in known for entry in entries)
     update: Update = {
         "synthesis": await context.records.keep(synthesis),
         "coverage": synthesis.coverage,
-        "is_sufficient": reflection.is_sufficient,
+        "is_sufficient": reflection.is_sufficient and not is_new,
         "is_all_read": is_all_read,
         "open_questions": reflection.gaps,
         "queries": reflection.next_queries,
-        # What is new may be in what was read before.
-        "entries": tuple(found_in(entry, texts) for entry in reflection.entries or work.entries),
+        "entries": entries,
         "picked": tuple(candidates[number - 1].hit.address for number in reflection.pages),
     }
     after = state.replace(**(update | {"grants": state.grants[1:]}))
@@ -65,7 +71,7 @@ async def reflect(
         "coverage": synthesis.coverage,
         "score": reflection.overall_score,
         "dimensions": reflection.dimensions.model_dump(),
-        "is_sufficient": reflection.is_sufficient,
+        "is_sufficient": after.is_sufficient,
         "gaps": [*reflection.gaps, *reflection.thin],
         "next_queries": [query.query for query in reflection.next_queries],
         "reason": reflection.reasoning,

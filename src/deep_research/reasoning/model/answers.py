@@ -273,6 +273,8 @@ class OutlineAnswer(ModelAnswer):
     settles: Column = _described("for each of them, in order: what it settles, one or two sentences")
     columns: Column = _described('for each of them, in order: the columns of its table, "a | b | c", or ""', [])
     documents: Column = _described('for each of them, in order: the numbers of its documents, "4, 17, 2"')
+    entries: Column = _described('for each of them, in order: the numbers of what it names, "1, 8, 30", or ""', [])
+    words: Column = _described("for each of them, in order: ten to twenty words that passages on it would use", [])
 
 
 class ChartsAnswer(ModelAnswer):

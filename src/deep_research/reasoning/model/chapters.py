@@ -1,7 +1,7 @@
 """What a model is asked about a long report beside its text: which chapters it has, and what they come to."""
 
 import re
-import sys
+from collections.abc import Sequence
 
 from deep_research.llm.port import ModelReply
 from deep_research.reasoning.model.acts import NONE, ModelActs, listed
@@ -14,11 +14,10 @@ from deep_research.reasoning.model.prompting import (
     Act,
     fenced,
     fit,
-    show_evidence,
 )
 from deep_research.reasoning.model.prose import ParsedProse
 from deep_research.reasoning.model.reading import lines_of
-from deep_research.reasoning.model.writing import answer_form, counted_in, length_in_words, read_prose
+from deep_research.reasoning.model.writing import answer_form, counted_in, labels_of, length_in_words, read_prose
 from deep_research.reasoning.values import ChapterPlan, Draft, Findings, Paragraphs
 from deep_research.text.messages.language import language_name
 from deep_research.text.messages.words import words_in
@@ -65,18 +64,20 @@ class ChaptersByModel(ModelActs):
         def problem_of(answer: OutlineAnswer) -> str:
             if findings.fixed_titles not in ((), tuple(answer.titles)):
                 return f"its titles must be, in this order: {'; '.join(findings.fixed_titles)}"
-            return "" if any(chapter.documents for chapter in _chapters(answer, ids)) else "no chapter has a document"
+            return (
+                "" if any(each.documents for each in _chapters(answer, ids, findings)) else "no chapter has a document"
+            )
 
         answer = await self._data(
             _OUTLINE, OutlineAnswer, task, shared=[self._brief(findings.brief)], problem_of=problem_of
         )
-        return tuple(chapter for chapter in _chapters(answer, ids) if chapter.documents)
+        return tuple(chapter for chapter in _chapters(answer, ids, findings) if chapter.documents)
 
     async def answer(self, draft: Draft) -> Paragraphs:
         """Have the answer written that the chapters lead to, from their sentences and marks."""
         language = draft.brief.language
         words, unit = words_in(language), counted_in(language)
-        labels = show_evidence(draft.evidence, limit=sys.maxsize).labels
+        labels = labels_of(draft.evidence)
         limit = f"{_MAX_ANSWER * (1 if unit == 'words' else 2)} {unit}"
         own = self.prompts.fill(
             "answer",
@@ -97,12 +98,24 @@ class ChaptersByModel(ModelActs):
         return (await self._ask(request, read)).paragraphs
 
 
-def _chapters(answer: OutlineAnswer, ids: list[str]) -> list[ChapterPlan]:
+def _chapters(answer: OutlineAnswer, ids: list[str], findings: Findings) -> list[ChapterPlan]:
     """Return the chapters that an answer names."""
-    rows = zip(answer.titles, padded(answer.settles), padded(answer.columns), padded(answer.documents), strict=False)
-    chapters = []
-    for title, settles, columns, documents in rows:
-        numbers = dict.fromkeys(int(number) for number in _NUMBERS.findall(documents))
-        own = tuple(ids[number - 1] for number in numbers if 1 <= number <= len(ids))
-        chapters.append(ChapterPlan(title=title, settles=settles, columns=columns, documents=own))
-    return chapters
+    columns = map(padded, (answer.settles, answer.columns, answer.documents, answer.entries, answer.words))
+    names = [entry.name for entry in findings.entries]
+    return [
+        ChapterPlan(
+            title=title,
+            settles=settles,
+            columns=head,
+            documents=_numbered_in(documents, ids),
+            entries=_numbered_in(entries, names),
+            sought=sought,
+        )
+        for title, settles, head, documents, entries, sought in zip(answer.titles, *columns, strict=False)
+    ]
+
+
+def _numbered_in(answer: str, listed: Sequence[str]) -> tuple[str, ...]:
+    """Return what an answer names by its numbers, from 1, each once."""
+    numbers = dict.fromkeys(int(number) for number in _NUMBERS.findall(answer))
+    return tuple(listed[number - 1] for number in numbers if 1 <= number <= len(listed))

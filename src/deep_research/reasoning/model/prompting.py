@@ -219,20 +219,41 @@ def _weakest_first(
     texts = (" ".join(evidence[index].quote for index in indexes) for indexes in parts)
     terms = [wanted.intersection(content_terms(text)) for text in texts]
     counts = Counter(term for own in terms for term in own)
-    ranks, seen = [], Counter[str]()
+    ranks = []
     for indexes, own in zip(parts, terms, strict=True):
         # A long passage shares more words, and takes more room.
         length = sum(len(evidence[index].quote) for index in indexes)
         worth = sum(log(1 + len(parts) / counts[term]) for term in own) / sqrt(length + 1)
         ranks.append((max(evidence[index].score for index in indexes), worth, -indexes[0], indexes))
-    kept = []
+    if of_each:
+        return _beside_the_best(ranks, evidence, of_each)
+    kept, seen = [], Counter[str]()
     for score, worth, first, indexes in sorted(ranks, reverse=True):
         document = evidence[-first].document
         is_best = not seen[document] and len(indexes) <= _MAX_BEST
-        is_of_each = seen[document] < of_each
         seen[document] += len(indexes)
-        kept.append((is_of_each, score, is_best or seen[document] <= _KEPT_OF_EACH, worth, first, indexes))
+        kept.append((score, is_best or seen[document] <= _KEPT_OF_EACH, worth, first, indexes))
     return [indexes for *_, indexes in sorted(kept)]
+
+
+_Rank = tuple[float, float, int, Sequence[int]]
+
+
+def _beside_the_best(ranks: Sequence[_Rank], evidence: Sequence[Evidence], of_each: int) -> list[Sequence[int]]:
+    """Return parts by how little they have of what is sought; the best of each document come last.
+
+    Half of these are those with the best scores, which tell what the document is and what became of it.
+    """
+    best = set[int]()
+    for order in (sorted(ranks, reverse=True), sorted(ranks, key=lambda rank: (-rank[1], -rank[2]))):
+        seen = Counter[str]()
+        for *_, first, _indexes in order:
+            document = evidence[-first].document
+            if seen[document] < of_each // 2 and first not in best:
+                seen[document] += 1
+                best.add(first)
+    kept = sorted((first in best, worth, first, indexes) for _, worth, first, indexes in ranks)
+    return [indexes for *_, indexes in kept]
 
 
 def _shown(

@@ -29,7 +29,6 @@ from deep_research.reasoning.model.prompting import (
     NOTES_TAG,
     SOURCE_TAG,
     Act,
-    Prompts,
     fenced,
     fit,
     numbered,
@@ -60,6 +59,7 @@ from deep_research.reasoning.values import (
     Stretch,
     Support,
 )
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.figure import ChartType
 from deep_research.report.paragraph import Sentence, VerdictKind, numbered_sentences
 from deep_research.request import Language
@@ -83,6 +83,8 @@ _DIGITS = re.compile(r"\d+").findall
 _TOKENS_A_WORD = 3
 # Chinese says in so many characters what English says in a word.
 CHARACTERS_A_WORD = 1.8
+# A name in Latin letters is no longer than a character.
+_CHARACTER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*|[^\W_]")
 _LENGTH_TOLERANCE = 0.12
 # A critical look from fewer sides is none.
 _MIN_PERSPECTIVES = 2
@@ -126,6 +128,15 @@ _STEPS = (
     " passage sets dates still ahead; and how success is seen: by a test that anyone can run, or a figure of the same"
     " definition with a threshold and why that one. Where the question names a period, place each step within it, to"
     " its end. Word what you propose yourself as a proposal."
+)
+_WRITTEN = (
+    "The other chapters as they are written, each sentence with its kind, and its mark, which may be cited again:"
+)
+_LAST = (
+    "Where it says what to do, it rests on the other chapters: what they found necessary has its step, a step stands"
+    " after those it needs, and what they call doubtful or unsettled is no step. First it ranks the options that the"
+    " asker has, in a table where there are several: what each costs, gives and risks, with one or two calculations"
+    " that carry the order, and why the others come after. It ends with {steps} No table tells the steps again."
 )
 _FORMS: dict[QuestionKind, str] = {
     "list": "The list is a table with every item that meets the condition.",
@@ -213,7 +224,7 @@ class WritingByModel(ModelActs):
         act = _CHAPTER if findings.chapter else _DRAFT
         act = act._replace(max_tokens=max(act.max_tokens, findings.words * _TOKENS_A_WORD))
         length = length_in_words(min(findings.words, words_in_one_answer(self.options.window)), language)
-        own = chapter_task(self.prompts, findings, length) if findings.chapter else self._whole_task(findings, length)
+        own = self._chapter_task(findings, length) if findings.chapter else self._whole_task(findings, length)
         task = f"{own}\n\n{self.prompts.fill('marks')}"
         request, labels = self._over_all(act, task, findings)
         titles = () if findings.chapter else findings.fixed_titles
@@ -245,6 +256,33 @@ class WritingByModel(ModelActs):
             closing=_closing(findings, words),
         )
 
+    def _chapter_task(self, findings: Findings, length: str) -> str:
+        """Return what a chapter of a long report is asked to be."""
+        outline = [f"{at} {each.title}: {each.settles}" for at, each in enumerate(findings.chapters, start=1)]
+        own = findings.chapters[findings.chapter - 1]
+        named = (
+            f"\nIt has a row or a sentence for each of these, where the passages tell of it: {'; '.join(own.entries)}"
+        )
+        table = (
+            "A pipe table with these columns, a mark in the last cell of each row, and a row for everything of this"
+            " kind that the passages tell of; a cell is a few words. A column of which most cells would be empty is"
+            f" left out.\n{fenced(NOTES_TAG, own.columns + (named if own.entries else ''))}"
+            if own.columns
+            else "What is compared, or figures of one kind, stand in a pipe table with a mark in the last cell of each"
+            " row."
+        )
+        written = fenced(DRAFT_TAG, shown_text(findings.written, labels_of(findings.evidence)))
+        return self.prompts.fill(
+            "chapter",
+            outline=fenced(NOTES_TAG, "\n".join(outline)),
+            written=f"{_WRITTEN}\n\n{written}\n\n" if findings.written else "",
+            number=str(findings.chapter),
+            table=table,
+            steps=f"\n- {_LAST.format(steps=_STEPS)}" if findings.chapter == len(findings.chapters) else "",
+            length=length,
+            language=language_name(findings.brief.language),
+        )
+
     def _over_all(self, act: Act, task: str, findings: Findings) -> tuple[ModelRequest, Mapping[str, str]]:
         """Return a request with all that was found in view, and the labels of its passages.
 
@@ -258,17 +296,23 @@ class WritingByModel(ModelActs):
         # What the account says rests on passages that are to be seen.
         settled = [each.description for each in findings.plan.sections]
         sought = " ".join([findings.brief.question, *findings.plan.titles, *settled, findings.synthesis])
+        if findings.chapter:
+            own = findings.chapters[findings.chapter - 1]
+            sought = " ".join([own.title, own.settles, own.columns, own.sought, *own.entries])
         material = show_evidence(
             findings.evidence,
             limit=available_tokens,
             contexts=findings.contexts,
             sought=sought,
             of_each=_OF_EACH if findings.chapter else 0,
+            only=_own_passages(findings) if findings.written else None,
         )
         pairs = in_words(connections_of(findings), {id_: label for label, id_ in material.labels.items()})
         paired = [f"Figures of two documents that may belong together:\n{listed(pairs)}"] if pairs else []
         shared = [brief, *material.blocks, *noted, *paired]
-        return self.context.request(act, tail, shared=shared, left_out=material.left_out), material.labels
+        # What the chapters before say can be cited as they cite it.
+        labels = labels_of(findings.evidence) if findings.written else material.labels
+        return self.context.request(act, tail, shared=shared, left_out=material.left_out), labels
 
     def _noted(self, findings: Findings) -> list[str]:
         """Return what was planned and counted: sections, how well figures are backed, where sources differ."""
@@ -359,7 +403,7 @@ class WritingByModel(ModelActs):
         needed = refuting.union(*(paragraph.cite_ids for paragraph in beside))
         brief, language = self._brief(draft.brief), draft.brief.language
         words = words_in(language)
-        labels = show_evidence(draft.evidence, limit=sys.maxsize).labels
+        labels = labels_of(draft.evidence)
         shown = fenced(DRAFT_TAG, shown_text(draft.paragraphs, labels))
         task = self._task(
             "edit",
@@ -399,6 +443,18 @@ class WritingByModel(ModelActs):
         """Return the answer that the report was written with; where none could stand, rules make one of its body."""
         abstract = tuple(paragraph for paragraph in draft.paragraphs if paragraph.section == "abstract")
         return Conclusion(abstract=abstract) if abstract else await self.fallback.conclude(draft)
+
+
+def labels_of(evidence: Sequence[Evidence]) -> dict[str, str]:
+    """Return the labels of passages, none of which has to be shown."""
+    return show_evidence(evidence, limit=sys.maxsize).labels
+
+
+def _own_passages(findings: Findings) -> set[str]:
+    """Return what a chapter is written from beside the chapters before it."""
+    documents = findings.chapters[findings.chapter - 1].documents
+    cited = {id_ for paragraph in findings.written for id_ in paragraph.cite_ids}
+    return {piece.id for piece in findings.evidence if piece.document in documents or piece.id not in cited}
 
 
 def _shown_series(spec: ChartSpec, contexts: Mapping[str, Context]) -> str:
@@ -477,7 +533,8 @@ def length_in_words(words: int, language: Language) -> str:
     """Return how long a report should be."""
     unit = counted_in(language)
     count = words if unit == "words" else round(words * CHARACTERS_A_WORD, -2)
-    return f"{0.9 * count:.0f} to {1.1 * count:.0f} {unit}, tables and lists included, marks not"
+    latin = " (a name or figure in Latin letters is one)" if unit == "characters" else ""
+    return f"{0.9 * count:.0f} to {1.1 * count:.0f} {unit}{latin}, tables and lists included, marks not"
 
 
 def _length_problem(draft: Draft) -> str:
@@ -489,7 +546,7 @@ def _length_problem(draft: Draft) -> str:
         for paragraph in draft.paragraphs
         for each in paragraph.sentences
     ]
-    count = len("".join(texts)) if unit == "characters" else sum(len(text.split()) for text in texts)
+    count = sum(len(_CHARACTER.findall(text) if unit == "characters" else text.split()) for text in texts)
     wanted = round(draft.words * CHARACTERS_A_WORD) if unit == "characters" else draft.words
     if wanted and count > (1 + _LENGTH_TOLERANCE) * wanted:
         return (
@@ -520,29 +577,6 @@ def read_prose(
     names = [words("report.abstract"), words("report.answer")]
     prose = read_report(reply.text, labels, language=language, abstract=names, titles=titles, is_cut=is_cut)
     return prose if is_in_language(reply.text, language) else prose._replace(cited=0)
-
-
-def chapter_task(prompts: Prompts, findings: Findings, length: str) -> str:
-    """Return what a chapter of a long report is asked to be."""
-    outline = [f"{at} {each.title}: {each.settles}" for at, each in enumerate(findings.chapters, start=1)]
-    columns = findings.chapters[findings.chapter - 1].columns
-    table = (
-        "A pipe table with these columns, a mark in the last cell of each row, and a row for everything of this kind"
-        " that the passages tell of; a cell is a few words. Where a cell is not given, it stays empty.\n"
-        f"{fenced(NOTES_TAG, columns)}"
-        if columns
-        else "What is compared, or figures of one kind, stand in a pipe table with a mark in the last cell of each row."
-    )
-    steps = f"\n- Where it says what to do, it ends with {_STEPS}" if findings.chapter == len(findings.chapters) else ""
-    return prompts.fill(
-        "chapter",
-        steps=steps,
-        outline=fenced(NOTES_TAG, "\n".join(outline)),
-        number=str(findings.chapter),
-        table=table,
-        length=length,
-        language=language_name(findings.brief.language),
-    )
 
 
 def _sections(findings: Findings, analysis: str) -> str:

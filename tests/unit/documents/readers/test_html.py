@@ -84,6 +84,22 @@ def test_a_raised_number_joins_no_figure_before_it():
     assert read(page, name="a.html").text == "10^6 cells in 2020^1, 10^-3 of 5 m2."
 
 
+def test_a_note_that_docutils_writes_as_an_aside_is_part_of_the_text():
+    said = "<p>This proposal describes a file in which tools write what they installed, and where it came from.</p>" * 5
+    note = '<aside class="admonition note"><p>It was rejected for lack of source distributions.</p></aside>'
+    beside = "<aside><p>Subscribe to our newsletter for more of this every week.</p></aside>"
+    page = f"<html><body><main><article><h1>A file</h1>{note}{said}</article></main>{beside}</body></html>"
+    text = read(page.encode(), name="a.html").text
+    assert "It was rejected for lack of source distributions." in text
+    assert "Subscribe" not in text
+
+
+@pytest.mark.parametrize("said", ["has been there since version 2.6.12", "was created at 2012-06-02T07:07:07Z"])
+def test_numbers_of_an_example_are_no_date_of_the_page(said: str):
+    said = f"<p>The kernel restricts which calls a process may make. The feature {said} of the kernel.</p>" * 3
+    assert read(f"<html><body><h1>Calls</h1>{said}</body></html>".encode(), name="a.html").published == ""
+
+
 _PROSE = "<p>Electric cars were sold in both countries, and the office has counted them for each year since 2020.</p>"
 _HEAD = "<tr><th>Year</th><th>Norway</th><th>Sweden</th></tr>"
 _ROWS = "".join(f"<tr><td>{2020 + at}</td><td>{91 + at}</td><td>{58 + at}</td></tr>" for at in range(3))

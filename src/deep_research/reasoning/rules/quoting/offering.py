@@ -1,21 +1,32 @@
-"""Which passages of a long document a reader is offered first. It chooses nothing: whoever reads takes what fits."""
+"""Which passages of a long document a reader is offered first, and which ones of any document tell where a thing
+stands. It chooses nothing: whoever reads takes what fits.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import fsum, log
 
 from deep_research.reasoning.rules.question.sections import aspects
+from deep_research.reasoning.rules.question.shared_names import name_pattern
 from deep_research.reasoning.rules.quoting.units import MAX_SENTENCES, Stretches, Unit, units_of
+from deep_research.reasoning.values import Context
+from deep_research.report.evidence.passage import Evidence
 from deep_research.report.sources.head import head_of
 from deep_research.text.analyzer import content_terms
 from deep_research.text.folding import to_simplified
+from deep_research.text.sentences import split_sentences
 
 # What became of something. In 1,440 tokens a page, 10 of 11 passages that tell it are offered on 25 long pages; without
 # these words 8.
 _FATE = re.compile(
     r"(?i)\b(?:reject|withdr[ae]w|supersed|deprecat|obsolet|defer(?:red|ral)|replaced|remov(?:ed|al)|accept(?:ed|ance)"
     r"|resolution|status)|弃用|废弃|废止|移除|取代|取而代之|撤回|驳回|否决|采纳|不再提供|删除"
+)
+# How far something has come.
+_STATE = re.compile(
+    r"(?i)\b(?:alpha|beta|GA|stable|final|draft|stagnant|general(?:ly)? availab(?:le|ility)|graduat(?:es|ed|ion)"
+    r"|enabled by default|no longer)\b|稳定|正式(?:可用|发布|版)|特性状态|默认启用|进入"
 )
 # The opening stands before all; then, beside what speaks of all that is asked, what tells the document's own fate, what
 # speaks of problems, and what stands first under a heading or in a table.
@@ -35,13 +46,17 @@ def offered_first(text: str, stretches: Stretches, title: str, asked: Sequence[s
     every = units_of(text, stretches, step=MAX_SENTENCES, is_whole=True)
     units = sorted((unit for unit in every if unit.end <= start or end <= unit.start), key=lambda unit: unit.start)
     heard, named = _heard(units, asked), frozenset(content_terms(title))
+    sought = [name_pattern(name) for name in asked[1:]]
     problems = next(aspect.terms for aspect in aspects() if aspect.key == "problems")
     groups: dict[object, list[tuple[float, int]]] = {}
     worth = [0.0] * len(units)
     for at, unit in enumerate(units):
         own = groups.setdefault(unit.header or unit.heading, [])
         beside = _PROBLEM * min(len(unit.terms & problems), _MAX_PROBLEMS) + _FIRST * (not own)
-        worth[at] = _OPENING * (not at) + _FATE_TOLD * _tells_fate(unit, named, is_first=not own)
+        is_told = _tells_fate(unit, named, is_first=not own) or _tells_state(
+            (each.text for each in unit.sentences), unit.heading, sought
+        )
+        worth[at] = _OPENING * (not at) + _FATE_TOLD * is_told
         own.append((heard[at] + beside, at))
     for own in groups.values():
         for rank, (beside, at) in enumerate(sorted(own, key=lambda each: -each[0])):
@@ -72,3 +87,26 @@ def _tells_fate(unit: Unit, named: frozenset[str], *, is_first: bool) -> bool:
     if is_first and _FATE.search(to_simplified(unit.heading.split(" › ")[-1])):
         return True
     return any(_FATE.search(to_simplified(each.text)) and named & each.terms for each in unit.sentences)
+
+
+def states_of(
+    names: Sequence[str], evidence: Sequence[Evidence], contexts: Mapping[str, Context]
+) -> tuple[Evidence, ...]:
+    """Return the passages that tell where things stand: of each the newest, one that has no date, and the oldest."""
+    found: dict[str, Evidence] = {}
+    lines = {piece.id: [piece.quote[start:end] for start, end in split_sentences(piece.quote)] for piece in evidence}
+    for pattern in map(name_pattern, names):
+        own = [piece for piece in evidence if _tells_state(lines[piece.id], contexts[piece.id].headings, [pattern])]
+        own.sort(key=lambda piece: contexts[piece.id].published)
+        undated = [piece for piece in own if not contexts[piece.id].published]
+        dated = own[len(undated) :]
+        found |= {piece.id: piece for piece in (*dated[-1:], *undated[:1], *dated[:1])}
+    return tuple(found.values())
+
+
+def _tells_state(lines: Iterable[str], heading: str, names: Iterable[re.Pattern[str]]) -> bool:
+    """Return whether sentences, or the heading above them, name one of these things and say where it stands."""
+    head = heading.split(" › ")[-1]
+    told = [plain for line in (head, *lines) if _STATE.search(plain := to_simplified(line)) or _FATE.search(plain)]
+    # What stands under a heading is about it.
+    return bool(told) and any(name.search(head) or any(map(name.search, told)) for name in names)
