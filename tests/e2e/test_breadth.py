@@ -57,7 +57,7 @@ def brief_of(row: RunRow) -> Brief:
 def length_asked_for(run: DeepRun) -> int:
     """Return how many words, or characters, the writer was told to write at most, over all chapters."""
     prompts = [request.text for request in run.world.analyst.requests if request.act == "draft" and not request.turns]
-    found = [re.search(r"\d+ to (\d+) (?:words|characters), tables", prompt) for prompt in prompts]
+    found = [re.search(r"\d+ to (\d+) (?:words|characters)[^,]*, tables", prompt) for prompt in prompts]
     assert all(found)
     return sum(int(each[1]) for each in found if each)
 

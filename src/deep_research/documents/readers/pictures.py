@@ -20,6 +20,8 @@ _MIN_SIDE = 64
 _SIGN = re.compile(
     r"(?i)(?:^|[^a-z])(?:icons?|logos?|avatars?|sprites?|pixels?|badges?|emojis?|spacers?|favicons?|track(?:er|ing)?|beacons?)(?![a-z])"
 )
+# A file's name says nothing of what is shown.
+_FILE_NAME = re.compile(r"(?i)^screen\s?shot|\.(?:png|jpe?g|gif|svg|webp)$")
 _SIZE = re.compile(r"\s*(\d{1,5})(?:px)?\s*")
 # Pages that load pictures late keep their addresses here.
 _ADDRESSES = ("data-src", "data-original", "data-lazy-src", "src")
@@ -42,7 +44,7 @@ def listed_pictures(found: Iterable[tuple[str, str]], name: str, *, base: str = 
     pictures: dict[str, DocumentPicture] = {}
     for link, words in found:
         whole, caption = whole_address(link.strip(), base or name), one_line(words)[:_MAX_CAPTION_CHARS]
-        if whole and caption and len(whole) <= _MAX_ADDRESS_CHARS:
+        if whole and caption and not _FILE_NAME.search(caption) and len(whole) <= _MAX_ADDRESS_CHARS:
             pictures.setdefault(whole, DocumentPicture(address=whole if base else link.strip(), caption=caption))
     return tuple(islice(pictures.values(), _MAX_PICTURES))
 
@@ -64,7 +66,7 @@ def _caption(image: "Node") -> str:
 
 def _is_sign(image: "Node") -> bool:
     sides = [_SIZE.fullmatch(str(image.get(side) or "")) for side in ("width", "height")]
-    named = " ".join(str(image.get(name) or "") for name in ("class", "id", "src"))
+    named = " ".join(str(image.get(name) or "") for name in ("class", "id", "src", "alt"))
     is_small = any(side and int(side[1]) < _MIN_SIDE for side in sides)
     return is_small or image.get("role") == "presentation" or bool(_SIGN.search(named))
 

@@ -56,7 +56,7 @@ async def _in_chapters(findings: Findings, context: StageContext) -> Paragraphs:
     *parts, last = [chapter_of(all_, number) for number in range(1, len(chapters) + 1)]
     last = last.replace(words=int(_LAST_SHARE * share))
     written = await fan_out("chapter", parts, lambda own, at: at.reason(Reasoner.draft, own), context)
-    before = _titled(chapters, written)
+    before = _titled(chapters[:-1], written)
     after = await context.at("chapter", len(chapters)).reason(Reasoner.draft, _following(last, before, findings))
     body = as_claims((*before, *_titled(chapters[-1:], [after])))
     told = {paragraph.section: " ".join(each.text for each in paragraph.sentences) for paragraph in body}

@@ -307,11 +307,11 @@ class WritingByModel(ModelActs):
             of_each=_OF_EACH if findings.chapter else 0,
             only=_own_passages(findings) if findings.written else None,
         )
-        pairs = in_words(connections_of(findings), {id_: label for label, id_ in material.labels.items()})
-        paired = [f"Figures of two documents that may belong together:\n{listed(pairs)}"] if pairs else []
-        shared = [brief, *material.blocks, *noted, *paired]
         # What the chapters before say can be cited as they cite it.
         labels = labels_of(findings.evidence) if findings.written else material.labels
+        pairs = in_words(connections_of(findings), {id_: label for label, id_ in labels.items()})
+        paired = [f"Figures of two documents that may belong together:\n{listed(pairs)}"] if pairs else []
+        shared = [brief, *material.blocks, *noted, *paired]
         return self.context.request(act, tail, shared=shared, left_out=material.left_out), labels
 
     def _noted(self, findings: Findings) -> list[str]:

@@ -241,8 +241,8 @@ def _signs(text: str) -> set[str]:
 
 
 def best_first(evidence: Iterable[Evidence]) -> list[Evidence]:
-    """Return evidence by its score, the best first."""
-    return sorted(evidence, key=lambda piece: (-piece.score, piece.id))
+    """Return evidence by its score, the best first; of what several copies of a text say alike, one copy has it all."""
+    return sorted(evidence, key=lambda piece: (-piece.score, piece.document, piece.start))
 
 
 def by_document(ranked: Sequence[Evidence]) -> list[Evidence]:
