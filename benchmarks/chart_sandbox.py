@@ -18,8 +18,7 @@ from statistics import median
 from unittest.mock import patch
 
 from deep_research.charts.sandbox.bubblewrap import Bubblewrap
-from deep_research.charts.sandbox.process import SandboxLimits, SandboxProcess
-from deep_research.charts.sandbox.warm import WarmSandbox
+from deep_research.charts.sandbox.process import SandboxLimits, SandboxProcess, WarmSandbox
 from deep_research.errors import SourceError, SourceRefused
 
 CHARTS = 10

@@ -28,7 +28,7 @@ from benchmarks.server_process import QUESTION, ServerProcess, settings_by_rules
 from benchmarks.whole_run import line
 from benchmarks.world_process import WorldProcess, world_in_a_process
 from deep_research.errors import RunHeld
-from deep_research.service.runs.queues import open_queue
+from deep_research.service.runs.run_queue import open_queue
 from deep_research.settings import Settings
 from deep_research.storage.store.lease import current_owner
 from deep_research.wiring import open_store

@@ -21,7 +21,7 @@ from unittest.mock import patch
 import trafilatura
 
 from deep_research.documents.readers import html, main_text
-from deep_research.documents.readers.blocks import BlockText
+from deep_research.documents.readers.port import BlockText
 from evals import shared
 from evals.article_extraction import read_page
 

@@ -25,8 +25,8 @@ MAY_CATCH_EVERYTHING = {
     "documents/readers/child.py": "the process that reads binary formats, which tells its parent what went wrong",
     "documents/readers/registry.py": "the one place that calls readers: a strange file costs that file alone",
     "charts/sandbox/child.py": "whatever chart code raises is told to whoever wrote it",
-    "server/openai/errors.py": "the entry of a shell, whose clients want every error in one shape, in mid-stream too",
-    "storage/store/write_queue.py": "a failure is told to whoever waits for the write, in another thread",
+    "server/openai/requests.py": "the entry of a shell, whose clients want every error in one shape, in mid-stream too",
+    "storage/store/store.py": "a failure is told to whoever waits for the write, in another thread",
     "pipeline/streaming.py": "a caller's callback must not cost the run what it has paid for",
     "service/runs/worker.py": "the edge of a run in a server: one that fails in a way nobody foresaw costs no other",
 }

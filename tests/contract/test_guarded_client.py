@@ -9,8 +9,8 @@ import pytest
 
 from deep_research.errors import AddressRefused, NetworkError, SourceBusy, SourceError
 from deep_research.web.net.client import ClientLimits, GuardedClient
-from deep_research.web.net.contact import PROJECT_ADDRESS
 from deep_research.web.net.guard import Guard
+from deep_research.web.net.headers import PROJECT_ADDRESS
 from tests.support.web_faults import reset
 from tests.unit.web.net.site import PUBLIC_IP, ListedNames, Site, Speak, Wires, client_of, page, redirect
 

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.documents.corpus.catalogue import Catalogue
-from deep_research.documents.corpus.folder import FolderCorpus
+from deep_research.documents.corpus.folder import Catalogue, FolderCorpus, open_index
 from deep_research.documents.corpus.index import IndexLocation
-from deep_research.documents.corpus.opening import open_index
 from deep_research.documents.corpus.rank import MAX_SCANNED
 from deep_research.errors import SourceError
 

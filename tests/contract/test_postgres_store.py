@@ -33,8 +33,8 @@ async def test_twenty_of_ten_thousand_runs_take_one_query_that_an_index_answers(
     ask = PostgresSession.all
 
     def explained(session: PostgresSession, query: str, **values: Column) -> list[Row]:
-        statement = session._statements[query]
-        found = session._connection.execute(f"EXPLAIN {statement}", values).fetchall()
+        statement = session.statements[query]
+        found = session.connection.execute(f"EXPLAIN {statement}", values).fetchall()
         plans.append("\n".join(line["QUERY PLAN"] for line in found))
         return ask(session, query, **values)
 

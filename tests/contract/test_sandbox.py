@@ -16,8 +16,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from deep_research.charts.sandbox.bubblewrap import Bubblewrap
-from deep_research.charts.sandbox.process import SandboxLimits, SandboxProcess, Start
-from deep_research.charts.sandbox.warm import WarmSandbox
+from deep_research.charts.sandbox.process import SandboxLimits, SandboxProcess, Start, WarmSandbox
 from deep_research.errors import SourceError, SourceRefused
 from deep_research.value import Json
 from tests.support.bubblewrap import NEEDS_BUBBLEWRAP
@@ -164,7 +163,7 @@ async def test_the_host_owns_the_clock():
         _stop_inside(worker.pid)
         with pytest.raises(SourceError, match="stopped after 5 s"):
             await sandbox.execute(CHART, ROWS)
-        sandbox._limits = SandboxLimits()
+        sandbox.limits = SandboxLimits()
         assert (await sandbox.execute(CHART, ROWS)).plotted == ((1.5, 2.0),)
     except SourceRefused as refused:
         pytest.skip(str(refused))

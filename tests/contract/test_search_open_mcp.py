@@ -15,7 +15,7 @@ import uvicorn
 from deep_research.errors import ConfigurationError, NetworkError, SourceBusy, SourceError, SourceRefused
 from deep_research.report.sources.hit import SearchQuery
 from deep_research.value import Json
-from deep_research.web.search.mcp_results import results_in_reply
+from deep_research.web.search.mcp import results_in_reply
 from deep_research.web.search.mcp_servers import McpServer, connect_server
 from tests.contract.mcp_demo_server import server as demo
 from tests.support.search_server import Answer, SearchServer

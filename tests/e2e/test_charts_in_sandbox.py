@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from deep_research.charts.sandbox.bubblewrap import Bubblewrap
-from deep_research.charts.sandbox.process import SandboxLimits
-from deep_research.charts.sandbox.warm import WarmSandbox
+from deep_research.charts.sandbox.process import SandboxLimits, WarmSandbox
 from deep_research.pipeline.adapters import Adapters
 from tests.e2e.harness import Lab, User
 from tests.support.analyst import ScriptedAnalyst

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from deep_research.value import Json, JsonObject
-from deep_research.web.fetch.chromium import ChromiumRenderer, find_chromium
-from deep_research.web.fetch.devtools import Devtools
+from deep_research.web.fetch.chromium import ChromiumRenderer, Devtools, find_chromium
 from deep_research.web.net.client import GuardedClient
 from tests.support.waiting import HANG_S
 

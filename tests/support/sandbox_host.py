@@ -9,8 +9,7 @@ import sys
 from importlib.resources import files
 
 from deep_research.charts.sandbox.bubblewrap import Bubblewrap
-from deep_research.charts.sandbox.process import SandboxLimits
-from deep_research.charts.sandbox.warm import WarmSandbox
+from deep_research.charts.sandbox.process import SandboxLimits, WarmSandbox
 from deep_research.errors import CallFailed
 
 STYLE = files("deep_research.charts").joinpath("style.py").read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ import pytest
 from deep_research.errors import CallFailed, NetworkError, SourceBusy, SourceError, SourceRefused
 from deep_research.report.sources.hit import Hit, SearchQuery
 from deep_research.value import Json
-from deep_research.web.net.contact import PROJECT_ADDRESS
+from deep_research.web.net.headers import PROJECT_ADDRESS
 from deep_research.web.search.engine import PagedSearch, connect
 from deep_research.web.search.registry import ENGINES
 from tests.support.search_formats import Result

@@ -25,22 +25,22 @@ _COMMANDS = {
     "serve": ("serving.serve", "Serve the page and the interfaces on this machine."),
     "worker": ("serving.worker", "Work on the runs of servers that share a PostgreSQL with this machine."),
     "mcp": ("serving.serve", "Serve other agents over the Model Context Protocol, on standard input and output."),
-    "export": ("runs.versions", "Write the report of a run in another format."),
+    "export": ("runs.reports", "Write the report of a run in another format."),
     "update": (
-        "runs.versions",
+        "runs.reports",
         "Bring a report up to date in a new run: look every claim up again, search anew, and say what has changed.",
     ),
-    "diff": ("runs.versions", "Compare the reports of two runs: claims, sources, figures."),
+    "diff": ("runs.reports", "Compare the reports of two runs: claims, sources, figures."),
     "replay": (
-        "runs.versions",
+        "runs.reports",
         "Run a finished run again from its journal, without any outside call, and compare its files byte for byte.",
     ),
     "verify": (
-        "runs.check",
+        "runs.reports",
         "Check a report again: its text, its passages, its figures and sums; exit code 3 if something is wrong.",
     ),
     "audit": (
-        "runs.check",
+        "runs.reports",
         "Check any report, whoever wrote it, against its sources by rules; exit code 3 if something is wrong.",
     ),
     "doctor": ("setup.doctor", "Say what is configured, what is missing, and how to mend it."),

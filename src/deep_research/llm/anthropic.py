@@ -6,8 +6,18 @@ from typing import Any
 from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage, number_of
 from deep_research.llm.registry import AnswerWay
-from deep_research.llm.structured import ANSWER_NAME, plain_schema
-from deep_research.llm.vendor import Fault, JsonMessage, ModelEndpoint, Piece, Vendor, messages_of, object_of, status_of
+from deep_research.llm.vendor import (
+    ANSWER_NAME,
+    Fault,
+    JsonMessage,
+    ModelEndpoint,
+    Piece,
+    Vendor,
+    messages_of,
+    object_of,
+    plain_schema,
+    status_of,
+)
 
 _API_VERSION = "2026-10-21"
 _STOPS: dict[str, StopReason] = {

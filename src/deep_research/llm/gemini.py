@@ -6,7 +6,6 @@ from urllib.parse import quote
 from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage, number_of
 from deep_research.llm.registry import AnswerWay
-from deep_research.llm.structured import plain_schema
 from deep_research.llm.vendor import (
     Fault,
     JsonMessage,
@@ -17,6 +16,7 @@ from deep_research.llm.vendor import (
     first_message,
     messages_of,
     object_of,
+    plain_schema,
     status_of,
 )
 

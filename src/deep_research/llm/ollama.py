@@ -5,8 +5,7 @@ import json
 from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage
 from deep_research.llm.registry import AnswerWay
-from deep_research.llm.structured import plain_schema
-from deep_research.llm.vendor import Fault, JsonMessage, Piece, Vendor, chat_messages
+from deep_research.llm.vendor import Fault, JsonMessage, Piece, Vendor, chat_messages, plain_schema
 
 
 class OllamaVendor(Vendor):

@@ -5,8 +5,8 @@ from typing import Any
 from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage
 from deep_research.llm.registry import AnswerWay
-from deep_research.llm.structured import ANSWER_NAME, plain_schema
 from deep_research.llm.vendor import (
+    ANSWER_NAME,
     Fault,
     JsonMessage,
     Piece,
@@ -14,6 +14,7 @@ from deep_research.llm.vendor import (
     Vendor,
     chat_messages,
     object_of,
+    plain_schema,
     status_of,
 )
 

@@ -1,4 +1,7 @@
-"""What a vendor's file gives: how to ask its models, what their answers say, and how to read its errors."""
+"""What a vendor's file gives: how to ask its models, what their answers say, and how to read its errors.
+
+For answers of a given form there are a schema that every provider takes, and the ways in which an endpoint is asked.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -8,6 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from deep_research.llm.port import ModelRequest, StopReason
 from deep_research.llm.prices import Usage
 from deep_research.llm.registry import AnswerWay, Provider
+from deep_research.value import Json, JsonObject
 
 # What a model that thinks may think on top of its answer: without it a small answer would end in mid-thought.
 REASONING_RESERVE = 4_000
@@ -17,6 +21,15 @@ Remedy = Literal["key", "name", "credit"]
 Framing = Literal["events", "lines"]
 # A JSON object as a server sent it; nothing in it is certain.
 JsonMessage = dict[str, Any]
+ANSWER_NAME = "answer"
+# Each provider knows only some of these bounds and refuses the others; our own validation holds them all.
+_DROPPED = frozenset(
+    "title default examples minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum "
+    "multipleOf minItems maxItems uniqueItems minProperties maxProperties".split()
+)
+
+# The way that an endpoint was found to take, by its name and address; learned once for all runs of this process.
+_known: dict[tuple[str, str], AnswerWay] = {}
 
 
 @dataclass(frozen=True)
@@ -131,3 +144,35 @@ def status_of(*values: object) -> int:
         if isinstance(number, int) and 300 <= number < 600:
             return number
     return 500
+
+
+def ways_of(endpoint: ModelEndpoint) -> tuple[AnswerWay, ...]:
+    """Return the ways to ask an endpoint for a form, the best it is not known to refuse first."""
+    ways = endpoint.provider.answer_ways
+    known = _known.get((endpoint.name, endpoint.address), ways[0])
+    return ways[ways.index(known) :]
+
+
+def remember_way(endpoint: ModelEndpoint, way: AnswerWay) -> None:
+    """Keep that the endpoint takes this way, so that none it refuses is tried again."""
+    _known[endpoint.name, endpoint.address] = way
+
+
+def plain_schema(schema: JsonObject) -> JsonObject:
+    """Return a schema without bounds, in which every object is closed and every field is there."""
+    plain: JsonObject = {}
+    for key, value in schema.items():
+        if key in ("properties", "$defs", "definitions") and isinstance(value, dict):
+            plain[key] = {name: _plain(part) for name, part in value.items()}
+        elif key not in _DROPPED:
+            plain[key] = _plain(value)
+    properties = plain.get("properties")
+    if isinstance(properties, dict):
+        plain |= {"additionalProperties": False, "required": list(properties)}
+    return plain
+
+
+def _plain(value: Json) -> Json:
+    if isinstance(value, dict):
+        return plain_schema(value)
+    return [_plain(part) for part in value] if isinstance(value, list) else value

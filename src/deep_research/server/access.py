@@ -27,12 +27,11 @@ from deep_research.server.origin import (
     is_own_page,
     is_proven_own_page,
 )
-from deep_research.server.page.language import words_for
+from deep_research.server.page.views import words_for
 from deep_research.server.problems import error_response, problem_response
 from deep_research.server.route_policy import logged_action, needed_scope
 from deep_research.service.accounts.accounts import Accounts
-from deep_research.service.accounts.action_log import ActionLog
-from deep_research.service.accounts.identity import LOCAL, Identity
+from deep_research.service.accounts.identity import LOCAL, ActionLog, Identity
 from deep_research.service.service import ResearchService
 from deep_research.settings import Settings
 from deep_research.value import digest_of
@@ -167,12 +166,10 @@ def _finder(accounts: Accounts, connection: ClientConnection, headers: Headers) 
 
     async def find() -> Identity | None:
         if not await accounts.exist():
-            found = LOCAL if connection.is_local else None
-        elif "authorization" in headers:
-            found = await accounts.of_token(token.strip()) if scheme.lower() == "bearer" else None
-        else:
-            found = await accounts.of_sign_in(cookie) if cookie else None
-        return found
+            return LOCAL if connection.is_local else None
+        if "authorization" in headers:
+            return await accounts.of_token(token.strip()) if scheme.lower() == "bearer" else None
+        return await accounts.of_sign_in(cookie) if cookie else None
 
     return find
 

@@ -25,7 +25,7 @@ from deep_research.server.body_limit import BodyLimitMiddleware
 from deep_research.server.mcp import http as mcp
 from deep_research.server.metrics import Metrics, MetricsMiddleware
 from deep_research.server.openai import chat, responses
-from deep_research.server.openai.conversation import Conversations
+from deep_research.server.openai.replies import Conversations
 from deep_research.server.page import routes as page
 from deep_research.server.page import static_files
 from deep_research.server.page.report import draw_report

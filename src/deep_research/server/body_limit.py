@@ -8,7 +8,7 @@ from http import HTTPStatus
 from fastapi import HTTPException, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from deep_research.server.page.language import words_for
+from deep_research.server.page.views import words_for
 from deep_research.server.problems import problem_response
 
 # More than the longest question with the longest conversation before it, however it is spelled in JSON.

@@ -29,11 +29,11 @@ from deep_research.errors import (
     UsageError,
     WrongState,
 )
-from deep_research.server.page.errors import error_page, wants_page
-from deep_research.server.page.language import words_for
+from deep_research.server.page.views import language_of, page_words, render, words_for
 from deep_research.service.public_text import public_message, sendable
 from deep_research.text.messages.words import Words
 
+_FOR_PROGRAMS = ("/api", "/v1", "/mcp", "/static", "/health", "/ready", "/metrics", "/openapi.json")
 MEDIA_TYPE = "application/problem+json"
 # What is below it is answered in OpenAI's shape.
 OPENAI = "/v1/"
@@ -59,6 +59,19 @@ _STATUS: tuple[tuple[type[DeepResearchError], HTTPStatus, str], ...] = (
     (LimitReached, HTTPStatus.TOO_MANY_REQUESTS, ""),
     (StoreCorrupt, HTTPStatus.INTERNAL_SERVER_ERROR, "fault.unforeseen"),
 )
+
+
+def wants_page(request: Request) -> bool:
+    """Say whether somebody reads the answer, not a program."""
+    is_for_programs = request.url.path.startswith(_FOR_PROGRAMS)
+    return not is_for_programs and "text/html" in request.headers.get("accept", "")
+
+
+def error_page(request: Request, status: HTTPStatus, detail: str) -> Response:
+    """Return an error as a page."""
+    words = page_words(language_of(request))
+    heading = words("error.unknown" if status == HTTPStatus.NOT_FOUND else "error.wrong")
+    return render(request, "error.html", status=status, heading=heading, detail=detail)
 
 
 class Misfit(BaseModel):

@@ -2,8 +2,7 @@
 
 import re
 
-from deep_research.service.accounts.action_log import Action
-from deep_research.service.accounts.identity import Scope
+from deep_research.service.accounts.identity import Action, Scope
 
 # The scope that a request needs, by the first line that fits its method and path; None is open to everybody, and `/*`
 # stands for everything below a path and the path itself. What no line names needs everything: a route that is forgotten

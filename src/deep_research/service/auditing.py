@@ -4,8 +4,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from deep_research.documents.corpus.files import locate, read_bytes
-from deep_research.documents.corpus.scan import ScannedFile, scan_folder
+from deep_research.documents.corpus.scan import ScannedFile, locate, read_bytes, scan_folder
 from deep_research.documents.readers import Reading, read
 from deep_research.errors import InputError, NetworkError, SourceError, UsageError
 from deep_research.settings import Settings, load_settings

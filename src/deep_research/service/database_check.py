@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from deep_research.errors import StoreCorrupt
 from deep_research.service.database import open_server_database
-from deep_research.service.runs.queues import open_queue
+from deep_research.service.runs.run_queue import open_queue
 from deep_research.settings import Settings
 from deep_research.storage.database.sqlite import connect_read_only, schema_number
 from deep_research.storage.store.port import StoreSize

@@ -5,10 +5,12 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Self
+from uuid import uuid4
 
-from deep_research.errors import DeepResearchError, NotFound, UnknownRun, UsageError, WrongState
+from deep_research.errors import DeepResearchError, InputError, NotFound, UnknownRun, UsageError, WrongState
 from deep_research.events import RunStatus
 from deep_research.export.contents import Contents
 from deep_research.pipeline.approval import steer
@@ -20,20 +22,18 @@ from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.request import ResearchRequest
 from deep_research.runner import processor_from, settings_of, update_request
 from deep_research.service.accounts.accounts import Accounts
-from deep_research.service.accounts.action_log import ActionLog
-from deep_research.service.accounts.identity import Identity
+from deep_research.service.accounts.identity import ActionLog, Identity
 from deep_research.service.accounts.limits import UsageLimits
-from deep_research.service.database import open_server_database
+from deep_research.service.database import Records, ServerDatabase, open_server_database
 from deep_research.service.documents.documents import Documents
 from deep_research.service.runs import runs
 from deep_research.service.runs.estimate import Estimate, estimate_of
 from deep_research.service.runs.feed import Item, open_feed, set_within
-from deep_research.service.runs.idempotency import reserved_run
 from deep_research.service.runs.new_run import NewRun, request_for
 from deep_research.service.runs.plans import PlanEdit, PlanView, edited_plan, plan_view, require_approval, wrong_state
 from deep_research.service.runs.progress import RunProgress, read_progress
-from deep_research.service.runs.queues import open_queue
 from deep_research.service.runs.recent import RecentRuns
+from deep_research.service.runs.run_queue import open_queue
 from deep_research.service.runs.worker import Worker
 from deep_research.service.schedules.notifications import Notifier
 from deep_research.service.schedules.scheduler import Scheduler
@@ -41,14 +41,37 @@ from deep_research.service.schedules.schedules import Schedules
 from deep_research.settings import Settings
 from deep_research.storage.store.port import RunChoice, RunRow
 from deep_research.storage.store.store import Store
-from deep_research.value import Json, json_of
+from deep_research.value import Json, digest, json_of
 from deep_research.verify.changes import Changes
 from deep_research.wiring import open_store
 
+_KEY_LIFETIME = timedelta(hours=24)
 _SWEEP_S = 15.0
 _log = logging.getLogger(__name__)
 # How long somebody who lets a run go on waits for its first sign of life.
 _POLL_S, _MAX_POLLS = 0.02, 100
+
+
+async def reserved_run(
+    database: ServerDatabase, key: str, new: NewRun, user: str, *, now: datetime | None = None
+) -> str:
+    """Return the id of the run that a key stands for, whether or not it has been made yet.
+
+    Whoever comes first decides it, so that two requests at once, or one sent again after a crash, make the same run.
+    """
+    at, asked = now or datetime.now(UTC), digest(new.model_dump(mode="json"))
+
+    def work(records: Records) -> str:
+        # A time far ahead was set before somebody turned the clock back.
+        records.run("forget_keys", before=(at - _KEY_LIFETIME).isoformat(), after=(at + _KEY_LIFETIME).isoformat())
+        records.run("keep_key", user=user, key=key, request=asked, run=uuid4().hex, now=at.isoformat())
+        row = records.one("find_key", user=user, key=key)
+        assert row is not None, "it was kept just now"
+        if row["request"] != asked:
+            raise InputError().with_message("fault.key_reused")
+        return str(row["run"])
+
+    return await database.work(work)
 
 
 class ResearchService:

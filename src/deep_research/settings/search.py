@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from deep_research.request import SearchKind
 from deep_research.settings.types import Amount, Contact, Duration, Hosts, Key, Names
-from deep_research.web.net.contact import PROJECT_ADDRESS
+from deep_research.web.net.headers import PROJECT_ADDRESS
 from deep_research.web.search.mcp_servers import McpServer
 from deep_research.web.search.registry import ENGINES
 

@@ -4,8 +4,7 @@ from importlib.resources import files
 
 from deep_research.charts.sandbox.bubblewrap import Bubblewrap
 from deep_research.charts.sandbox.docker import Docker
-from deep_research.charts.sandbox.process import SandboxLimits
-from deep_research.charts.sandbox.warm import WarmSandbox
+from deep_research.charts.sandbox.process import SandboxLimits, WarmSandbox
 from deep_research.settings import Settings
 
 

@@ -112,7 +112,7 @@ def model_of(spec: EngineSpec, settings: Settings) -> str:
 
 def open_engine(spec: EngineSpec, settings: Settings) -> "PagedSearch":
     """Return one source as it answers by itself, without cache."""
-    from deep_research.web.net.contact import mail_of
+    from deep_research.web.net.headers import mail_of
     from deep_research.web.search.engine import connect
     from deep_research.web.search.mcp_servers import connect_server
     from deep_research.web.search.throttle import throttle_of

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from deep_research.cli.printing import json_line, set_up_logs, show, show_json, tell, tell_over
 from deep_research.cli.runs import progress
-from deep_research.cli.runs.progress import Board
+from deep_research.cli.runs.progress import Board, section_lines
 from deep_research.events import EventKind, RunEvent
 from deep_research.text.messages.words import words_in
 from deep_research.value import JsonObject
@@ -53,7 +53,7 @@ def test_events_are_cleaned(kind, capsys, monkeypatch):
     shown = progress.ProgressPrinter(words) if kind == "lines" else progress.Bars(words)
     if isinstance(shown, progress.Bars):
         console = Console(file=drawn, force_terminal=True, width=200)
-        monkeypatch.setattr(shown, "_progress", Board(console=console, below=shown._sections.lines))
+        monkeypatch.setattr(shown, "_progress", Board(console=console, below=lambda: section_lines(shown._told)))
     events: list[tuple[EventKind, JsonObject]] = [
         ("report-plan", {"title": "T", "sections": [{"title": HOSTILE}]}),
         ("serp-query", {"section": HOSTILE, "round": 1, "queries": [{"query": "q", "goal": ""}]}),

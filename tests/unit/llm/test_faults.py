@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 import pytest
 
 from deep_research.errors import ModelRefused, NetworkError
-from deep_research.llm.faults import error_of
+from deep_research.llm.chat import error_of
 from deep_research.llm.registry import PROVIDERS
 from deep_research.llm.vendor import Fault, ModelEndpoint
 from deep_research.request import Spend
-from deep_research.web.net.retry_after import retry_after_s
+from deep_research.web.net.headers import retry_after_s
 
 NOW = datetime(2026, 11, 15, 8, 0, tzinfo=UTC)
 

@@ -1,6 +1,6 @@
 """Schemas lose what providers refuse, and keep what the answer needs."""
 
-from deep_research.llm.structured import plain_schema
+from deep_research.llm.vendor import plain_schema
 from deep_research.value import JsonObject
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from deep_research.server.page.language import accepted_language, page_words
+from deep_research.server.page.views import accepted_language, page_words
 from deep_research.text.messages.language import LANGUAGES
 from deep_research.text.messages.words import placeholders
 

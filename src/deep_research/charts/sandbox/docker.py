@@ -1,6 +1,7 @@
 """`Docker`: a sandbox in a container, for systems without bubblewrap; its image is made by `sandbox build-image`."""
 
 import shutil
+from dataclasses import dataclass
 from uuid import uuid4
 
 from deep_research.charts.sandbox.process import SandboxLimits, Start, program, run_command
@@ -12,22 +13,22 @@ _NOBODY = "65534:65534"
 _PROXIES = "http_proxy https_proxy ftp_proxy no_proxy all_proxy HTTP_PROXY HTTPS_PROXY FTP_PROXY NO_PROXY ALL_PROXY"
 
 
+@dataclass
 class Docker:
     """Shuts code in with a Docker engine."""
 
     name = "docker"
 
-    def __init__(self, image: str) -> None:
-        self._image = image
+    image: str
 
     async def problem(self) -> str:
         if shutil.which("docker") is None:
             return "docker is not installed"
-        code, said = await run_command(["docker", "image", "inspect", "--format", "{{.Id}}", self._image])
+        code, said = await run_command(["docker", "image", "inspect", "--format", "{{.Id}}", self.image])
         if code == 0:
             return ""
         if "no such image" in said.lower():
-            return f"there is no image {self._image}: deep-research sandbox build-image makes it"
+            return f"there is no image {self.image}: deep-research sandbox build-image makes it"
         return said.splitlines()[-1] if said else f"docker ended with {code}"
 
     def start(self, limits: SandboxLimits) -> Start:
@@ -43,7 +44,7 @@ class Docker:
             --ulimit fsize={limits.file_mb << 20} --ulimit core=0
             {" ".join(f"--env {proxy}=" for proxy in _PROXIES.split())} --entrypoint python3
         """
-        command = ["docker", "run", *options.split(), self._image, *("-I", "-B", "-c"), program("child.py")]
+        command = ["docker", "run", *options.split(), self.image, *("-I", "-B", "-c"), program("child.py")]
         # Ending the client ends no container.
         return Start(command, None, ending=["docker", "rm", "--force", name])
 
@@ -51,7 +52,7 @@ class Docker:
         """Make the image; return what Docker said."""
         dockerfile = program("Dockerfile").encode()
         code, said = await run_command(
-            ["docker", "build", "--tag", self._image, "-"], within_s=_BUILD_S, input_bytes=dockerfile
+            ["docker", "build", "--tag", self.image, "-"], within_s=_BUILD_S, input_bytes=dockerfile
         )
         if code != 0:
             raise SourceError(f"The image could not be made: {said[-2000:]}")

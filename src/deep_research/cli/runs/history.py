@@ -84,7 +84,7 @@ async def print_run(
 
 
 async def _print_statistics(run: str, *, as_json: bool) -> None:
-    from deep_research.cli.runs.run_stats import stats_page
+    from deep_research.cli.runs.run_page import stats_page
     from deep_research.pipeline.statistics import statistics_for
 
     async with opened_store() as (store, settings):

@@ -5,7 +5,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, RenderableType
@@ -15,12 +14,7 @@ from rich.text import Text
 from deep_research.cli.printing import tell
 from deep_research.events import LiveText, RunEvent
 from deep_research.service.runs.progress import ProgressCollector
-from deep_research.service.runs.progress_lines import (
-    RESEARCH_STEPS,
-    Data,
-    EventLines,
-    ProgressLines,
-)
+from deep_research.service.runs.progress_lines import RESEARCH_STEPS, Data, EventLines, ProgressLines
 from deep_research.text.cleaning import clean_text
 from deep_research.text.messages.words import Words
 
@@ -43,17 +37,11 @@ _BAR = 8
 _MAX_TITLE = 20
 
 
-@dataclass
-class SectionLines:
-    """The sections of a run as its events tell of them, in the order of the plan."""
-
-    collector: ProgressCollector = field(default_factory=ProgressCollector)
-
-    def lines(self) -> list[str]:
-        """Return a line for each section that was searched for: how well it is covered."""
-        begun = [title for title in self.collector.sections if title in self.collector.rounds]
-        width = min(_MAX_TITLE, max(map(cell_len, begun), default=0))
-        return [f"  {_fitted(title, width)}  {bar_of(self.collector.section(title).coverage)}" for title in begun]
+def section_lines(told: ProgressCollector) -> list[str]:
+    """Return a line for each section that was searched for, in the order of the plan: how well it is covered."""
+    begun = [title for title in told.sections if title in told.rounds]
+    width = min(_MAX_TITLE, max(map(cell_len, begun), default=0))
+    return [f"  {_fitted(title, width)}  {bar_of(told.section(title).coverage)}" for title in begun]
 
 
 def bar_of(share: float) -> str:
@@ -105,7 +93,7 @@ class Bars(Display):
     def __init__(self, words: Words, *, is_verbose: bool = False) -> None:
         self._words = words
         self._news = EventLines(words, is_verbose=is_verbose)
-        self._sections = SectionLines()
+        self._told = ProgressCollector()
         self._sources: set[str] = set()
         self._evidence = 0
         self._written: dict[str, Counter[str]] = {}
@@ -120,14 +108,14 @@ class Bars(Display):
             TextColumn("{task.fields[note]}"),
             TimeElapsedColumn(),
         )
-        self._progress = Board(*columns, console=Console(stderr=True), below=self._sections.lines)
+        self._progress = Board(*columns, console=Console(stderr=True), below=lambda: section_lines(self._told))
         self._tasks: dict[str, TaskID] = {}
 
     def show(self, event: RunEvent) -> None:
         if self._is_closed:
             return
         self._progress.start()
-        self._sections.collector.take(event)
+        self._told.take(event)
         data: Data = event.data
         if line := self._news.of(event):
             self._progress.console.print(clean_text(line), highlight=False, markup=False)
@@ -194,7 +182,7 @@ class Bars(Display):
 
 
 @contextmanager
-def display(words: Words, *, is_quiet: bool, is_verbose: bool = False) -> Iterator[Display]:
+def display(words: Words, *, is_quiet: bool, is_verbose: bool) -> Iterator[Display]:
     """Return what fits: nothing, bars on a terminal, lines elsewhere."""
     kind = Bars if sys.stderr.isatty() else ProgressPrinter
     shown = Display() if is_quiet else kind(words, is_verbose=is_verbose)

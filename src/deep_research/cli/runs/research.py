@@ -1,14 +1,21 @@
-"""Commands that drive a run: ask, resume, retry, answer; with events, signals, and the report at the end."""
+"""Commands that drive a run: ask, resume, retry, answer; with events, signals, and the report at the end.
+
+What a waiting run asks is put to whoever sits at the terminal: numbered options, free text, a plan to edit.
+"""
 
 import asyncio
+import io
 import json
 import os
+import select
 import signal
+import subprocess
 import sys
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Self, TextIO
 
 import typer
@@ -18,16 +25,15 @@ from deep_research.cli.options import EXIT_NOT_VERIFIED
 from deep_research.cli.printing import json_line, set_up_logs, show, show_json, show_report, tell, write_bytes
 from deep_research.cli.runs.progress import Display, display
 from deep_research.cli.runs.run_page import cost_in_words, next_commands
-from deep_research.cli.runs.terminal import ask_in_terminal, is_terminal
 from deep_research.errors import AnswerNeeded, CannotWrite, InputError, RunInterrupted, UsageError
 from deep_research.events import OnEvent, RunEvent
 from deep_research.export.formats import FORMATS, check_format, exported, format_of
 from deep_research.llm.address import host_of, is_local
 from deep_research.llm.port import ChatModel
 from deep_research.llm.registry import model_named
-from deep_research.pipeline.approval import steer
-from deep_research.pipeline.control import answer_needed, question_lines, words_of
-from deep_research.pipeline.plan_text import plan_from_text
+from deep_research.pipeline.approval import EDITS, answered_plan, correction_in, steer
+from deep_research.pipeline.control import answer_needed, is_no_option, options_of, question_lines, words_of
+from deep_research.pipeline.plan_text import plan_as_text, plan_from_text
 from deep_research.pipeline.runtime import AgentRuntime, DeepResearchProcessor, OnQuestion
 from deep_research.reasoning.rules.question.clarifier import usable_question
 from deep_research.reasoning.values import Plan
@@ -44,6 +50,7 @@ from deep_research.runner import (
 )
 from deep_research.settings import Settings, load_settings
 from deep_research.storage.store.port import RunRow
+from deep_research.text.folding import to_simplified
 from deep_research.text.messages.language import report_language
 from deep_research.text.messages.words import Words, words_in
 from deep_research.value import Json, JsonObject
@@ -51,18 +58,97 @@ from deep_research.verify.verification import counted_verdicts
 from deep_research.wiring.models import address_of, key_unused_offline, models_left_out
 from deep_research.wiring.stores import opened_store, read_run
 
+_POLL_INTERVAL_S = 0.5
 EXIT_NOT_SEARCHED = 69
+
+
+def is_terminal() -> bool:
+    """Return whether somebody is there who can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask_in_terminal(pending: JsonObject, words: Words, *, run: str) -> str | None:
+    """Put one question and return the answer, or None where the input ends; Ctrl-C is left to the caller."""
+    tell("\n" + "\n".join(question_lines(pending, words)))
+    if pending.get("kind") == "plan-approval":
+        return _ask_about_plan(Plan.from_json(pending["plan"]), words, run=run)
+    count = len(options_of(pending))
+    tell(words("shell.question_hint" if count else "shell.open_question_hint"))
+    while (line := _read_line()) is not None:
+        if not is_no_option(line, count):
+            return line or ("1" if count else "")
+        tell(words("shell.no_such_option", number=line, count=count))
+    return None
+
+
+def _ask_about_plan(plan: Plan, words: Words, *, run: str) -> str | None:
+    """Ask until the plan is approved, cut or edited into one that can be used; an edit that cannot be is kept."""
+    draft = unchanged = plan_as_text(plan, head=words("plan.file_head", run=run))
+    tell(words("shell.plan_hint"))
+    while (answer := _read_line()) is not None:
+        is_edit = to_simplified(answer).lower() in EDITS
+        if is_edit:
+            draft = answer = _edited(draft)
+            if answer == unchanged or not answer.strip():
+                tell(words("shell.plan_hint"))
+                draft = unchanged
+                continue
+        if correction_in(answer):
+            return answer
+        try:
+            answered_plan(plan, answer, words)
+        except InputError as exc:
+            tell(f"! {exc} {words('plan.try_again') if is_edit else ''}".rstrip())
+            continue
+        return answer
+    return None
+
+
+def _edited(text: str) -> str:
+    """Return a text after the user's editor; where there is none, as it was."""
+    with TemporaryDirectory(prefix="deep-research-") as folder:
+        path = Path(folder) / "plan.yaml"
+        path.write_text(text, encoding="utf-8")
+        # The shell knows the user's editor, and takes one with arguments apart.
+        command = ["notepad"] if sys.platform == "win32" else ["sh", "-c", '${VISUAL:-${EDITOR:-vi}} "$1"', "sh"]
+        try:
+            subprocess.run([*command, str(path)], check=True)
+            return path.read_text(encoding="utf-8-sig")
+        except (OSError, subprocess.CalledProcessError, UnicodeDecodeError) as exc:
+            tell(f"! {exc}")
+            return text
+
+
+def _read_line() -> str | None:
+    """Return the line that was typed, without spaces around it, or None where the input ends."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        # Half of a character may be left where a terminal erases bytes; what was read already was whole.
+        with suppress(io.UnsupportedOperation):
+            sys.stdin.reconfigure(errors="replace")
+    if sys.stdout.isatty():
+        with suppress(ImportError):
+            import readline  # noqa: F401 - makes the line editable, Chinese characters too
+        try:
+            return input("> ").strip()
+        except EOFError:
+            return None
+    tell("> ", end="")
+    # A signal that comes just before a read begins is not noticed until the read ends: read only what is there.
+    while sys.platform != "win32" and not select.select([sys.stdin], [], [], _POLL_INTERVAL_S)[0]:
+        pass
+    line = sys.stdin.readline()
+    return line.strip() if line else None
 
 
 @dataclass(frozen=True)
 class Output:
     """Where the result goes, and how much is shown on the way."""
 
-    as_json: bool = False
-    events: str | None = None
-    is_quiet: bool = False
-    is_verbose: bool = False
-    file: Path | None = None
+    as_json: bool
+    events: str | None
+    is_quiet: bool
+    is_verbose: bool
+    file: Path | None
 
     @property
     def is_read_here(self) -> bool:

@@ -17,10 +17,9 @@ from deep_research.errors import UsageError
 from deep_research.events import UNFINISHED
 from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import cancel_run
-from deep_research.service.accounts.action_log import ActionLog
-from deep_research.service.accounts.identity import LOCAL_USER, SCOPES, Scope
+from deep_research.service.accounts.identity import LOCAL_USER, SCOPES, ActionLog, Scope
 from deep_research.service.database import open_server_database
-from deep_research.service.schedules.durations import duration_of
+from deep_research.service.schedules.schedules import duration_of
 from deep_research.settings import Settings, load_settings
 from deep_research.storage.store.port import RunChoice
 from deep_research.wiring.stores import opened_store

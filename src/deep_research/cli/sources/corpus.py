@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from deep_research.cli.options import Json, Quiet
 from deep_research.cli.printing import counted, show, show_json, tell, tell_over
-from deep_research.documents.corpus.catalogue import Catalogue
+from deep_research.documents.corpus.folder import Catalogue
 from deep_research.documents.corpus.port import PassageHit, Survey
 from deep_research.documents.corpus.scan import require_documents
 from deep_research.documents.corpus.stored import files_in

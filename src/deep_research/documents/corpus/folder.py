@@ -1,24 +1,31 @@
-"""`FolderCorpus`: a folder of documents behind an index. All work is done in threads, none on the event loop."""
+"""A folder of documents behind an index: searched by a run, looked after by whoever owns it.
+
+All work is done in threads, none on the event loop.
+"""
 
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
 
 from deep_research.documents.corpus.address import address_of
 from deep_research.documents.corpus.documents import text_of
-from deep_research.documents.corpus.files import folder_key
-from deep_research.documents.corpus.index import IndexLocation, IndexSession
-from deep_research.documents.corpus.opening import open_index
-from deep_research.documents.corpus.port import Listed, OnProgress, PassageHit, Survey
+from deep_research.documents.corpus.index import Index, IndexLocation, IndexSession
+from deep_research.documents.corpus.port import Listed, OnProgress, PassageHit, Skipped, Survey
+from deep_research.documents.corpus.postgres_index import PostgresIndex
 from deep_research.documents.corpus.rank import MAX_SCANNED, rank
-from deep_research.documents.corpus.refresh import refresh
+from deep_research.documents.corpus.refresh import refresh, remarks_of
+from deep_research.documents.corpus.scan import folder_key
+from deep_research.documents.corpus.sqlite_index import IndexFile, SqliteIndexSession
 from deep_research.documents.corpus.stored import files_in
 from deep_research.errors import SourceError
+from deep_research.storage.database.port import Row
+from deep_research.value import Value
 
 T = TypeVar("T")
 # Two spellings of one name share at least so much.
@@ -26,6 +33,13 @@ _ALIKE = 0.76
 # What a passage takes over from its document, and from where it stands.
 _ABOUT = ("title", "author", "language", "published")
 _SHOWN = ("address", "start", "end", *_ABOUT)
+
+
+def open_index(location: IndexLocation) -> Index:
+    """Return an index by its place."""
+    if isinstance(location, Path):
+        return Index(IndexFile(location), SqliteIndexSession)
+    return PostgresIndex(location())
 
 
 class FolderCorpus:
@@ -134,3 +148,72 @@ def _spelled_like(session: IndexSession, term: str) -> str:
         return ""
     rows = session.rows("terms_like", first=first, next=chr(ord(first) + 1), least=size - 2, most=size + 2)
     return next(iter(get_close_matches(term, [row["term"] for row in rows], n=1, cutoff=_ALIKE)), "")
+
+
+class IndexedFolder(Value):
+    """A folder in the index; `refreshed` is empty until a first refresh has come to its end."""
+
+    path: str
+    files: int
+    documents: int
+    passages: int
+    skipped: int
+    refreshed: str
+
+
+class IndexedDocument(Value):
+    """A document in the index under its first address."""
+
+    address: str
+    title: str
+    author: str
+    language: str
+    published: str
+    passages: int
+    words: int
+    pages: int
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass
+class Catalogue:
+    """The folders of one index. Each call opens it anew."""
+
+    index: IndexLocation
+
+    def folders(self) -> list[IndexedFolder]:
+        """Return the indexed folders by path."""
+        return [IndexedFolder(**row) for row in self._rows("folders")]
+
+    def documents(self, folder: Path) -> list[IndexedDocument]:
+        """Return the documents of a folder by address; none where it is not indexed."""
+        fields = IndexedDocument.model_fields.keys() - {"remarks"}
+        return [
+            IndexedDocument(**{name: row[name] for name in fields}, remarks=tuple(remarks_of(row)))
+            for row in self._rows("catalogue", folder)
+        ]
+
+    def unusable(self, folder: Path) -> list[Skipped]:
+        """Return the files of a folder that were looked into and cannot be used, by address."""
+        return [Skipped(**row) for row in self._rows("unusable", folder)]
+
+    def forget(self, folder: Path) -> bool:
+        """Remove a folder from the index, and return whether it was there; its files are left alone."""
+
+        def drop(session: IndexSession) -> bool:
+            is_known = session.enter(folder_key(folder))
+            if is_known:
+                session.drop_folder()
+            return is_known
+
+        with closing(open_index(self.index)) as index:
+            return index.write(drop)
+
+    def _rows(self, query: str, folder: Path | None = None) -> Sequence[Row]:
+        def lookup(session: IndexSession) -> Sequence[Row]:
+            if folder is not None:
+                session.enter(folder_key(folder))
+            return session.rows(query)
+
+        with closing(open_index(self.index)) as index:
+            return index.read(lookup)

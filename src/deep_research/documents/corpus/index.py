@@ -7,6 +7,7 @@ find the same passages and score them alike.
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -45,16 +46,16 @@ class Scored(NamedTuple):
     score: float
 
 
+@dataclass
 class IndexSession(ABC):
     """One transaction of the index; `folder` is the number of the folder it works on."""
 
-    def __init__(self, session: Session, folder: int) -> None:
-        self._session = session
-        self.folder = folder
+    session: Session
+    folder: int
 
     def rows(self, query: str, **values: Column) -> list[Row]:
         """Return the rows of a named query."""
-        return self._session.all(query, **self._own(values))
+        return self.session.all(query, **self._own(values))
 
     def one(self, query: str, **values: Column) -> Row | None:
         """Return the first row of a named query, if there is one."""
@@ -66,11 +67,11 @@ class IndexSession(ABC):
 
     def run(self, query: str, **values: Column) -> None:
         """Send a statement."""
-        self._session.run(query, **self._own(values))
+        self.session.run(query, **self._own(values))
 
     def many(self, query: str, rows: Iterable[Mapping[str, Column]]) -> None:
         """Send a statement once for each row of values."""
-        self._session.many(query, map(self._own, rows))
+        self.session.many(query, map(self._own, rows))
 
     def enter(self, path: str) -> bool:
         """Work on the folder of this path from here on, and return whether it is known."""
@@ -107,23 +108,23 @@ class IndexSession(ABC):
         return {"folder": self.folder, "maker": index_version(), **values}
 
 
+@dataclass
 class Index:
     """An index that is opened on first use; used by one thread at a time."""
 
-    def __init__(self, database: Database, session: Callable[[Session, int], IndexSession]) -> None:
-        self._database = database
-        self._session = session
+    database: Database
+    session: Callable[[Session, int], IndexSession]
 
     def read(self, work: Callable[[IndexSession], T], folder: int = 0) -> T:
         """Do the work on one unchanging view of the index."""
-        return self._database.read(lambda session: work(self._session(session, folder)))
+        return self.database.read(lambda session: work(self.session(session, folder)))
 
     def write(self, work: Callable[[IndexSession], T], folder: int = 0) -> T:
         """Do the work as the only writer of the folder; all of it is kept, or nothing.
 
         The work may be begun again where a first attempt was lost.
         """
-        return self._database.write(lambda session: work(self._session(session, folder)))
+        return self.database.write(lambda session: work(self.session(session, folder)))
 
     def acquire(self, folder: int) -> bool:  # noqa: ARG002 - where hosts share an index, it is not for all of them
         """Return whether this index may refresh a folder now: not while another host does.
@@ -137,7 +138,7 @@ class Index:
 
     def close(self) -> None:
         """Let go of what is held."""
-        self._database.close()
+        self.database.close()
 
 
 # The file of an index, or what opens the database of one.

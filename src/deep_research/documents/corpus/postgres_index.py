@@ -130,7 +130,7 @@ class PostgresIndex(Index):
         return super().write(do, folder)
 
     def acquire(self, folder: int) -> bool:
-        return bool(self._database.write(lambda session: session.run("claim_folder", folder=folder, **self._lease)))
+        return bool(self.database.write(lambda session: session.run("claim_folder", folder=folder, **self._lease)))
 
     def release(self, folder: int) -> None:
         def let_go(session: IndexSession) -> None:

@@ -10,6 +10,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -72,16 +73,19 @@ class _Notes:
         self._connection.close()
 
 
+@dataclass
 class _Refresh:
-    def __init__(self, index: Index, folder: int, files: Files, notes: _Notes) -> None:
-        self._index, self._folder, self._files, self._notes = index, folder, files, notes
-        self._read_now = 0
+    index: Index
+    folder: int
+    files: Files
+    notes: _Notes
+    _read_now: int = 0
 
     def run(self, on_progress: OnProgress, is_stopped: Callable[[], bool]) -> Survey:
         met = self._scan()
-        taken, changed = self._notes.run("count_noted").fetchone()
+        taken, changed = self.notes.run("count_noted").fetchone()
         removed = 0
-        for done, row in enumerate(self._notes.run("changed_files"), taken - changed):
+        for done, row in enumerate(self.notes.run("changed_files"), taken - changed):
             if is_stopped():
                 break
             entry = ScannedFile(*row)
@@ -90,10 +94,10 @@ class _Refresh:
                 pass
         else:
             # After the new files, so that one that was only renamed is not read again.
-            removed = sum(self._forget(row["address"]) for row in self._notes.run("gone_files"))
-            self._index.write(_finish_refresh, self._folder)
+            removed = sum(self._forget(row["address"]) for row in self.notes.run("gone_files"))
+            self.index.write(_finish_refresh, self.folder)
         on_progress(taken, taken, "")
-        return self._index.read(lambda session: self._survey(session, met, removed), self._folder)
+        return self.index.read(lambda session: self._survey(session, met, removed), self.folder)
 
     def _scan(self) -> Scan:
         """Note what the index knows and what the folder holds."""
@@ -101,11 +105,11 @@ class _Refresh:
         after: str | None = ""
         while after is not None:
             noting = partial(IndexSession.rows, query="known_files", after=after, limit=_KNOWN_AT_ONCE)
-            known = self._index.read(noting, self._folder)
+            known = self.index.read(noting, self.folder)
             for row in known:
-                self._notes.run("note_known", dict(row))
+                self.notes.run("note_known", dict(row))
             after = known[-1]["address"] if known else None
-        return self._files.scan(lambda entry: self._notes.run("note_seen", entry._asdict()))
+        return self.files.scan(lambda entry: self.notes.run("note_seen", entry._asdict()))
 
     def _forget(self, address: str) -> bool:
         """Remove a file that is gone, and its document if no other file has it."""
@@ -117,25 +121,25 @@ class _Refresh:
                 choose_address(session, row["content"])
             return row is not None
 
-        self._files.forget(address)
-        return self._index.write(drop, self._folder)
+        self.files.forget(address)
+        return self.index.write(drop, self.folder)
 
     def _inspect(self, entry: ScannedFile) -> tuple[FileRow, Prepared | None]:
         """Return what a file is now, and its document if that must be put into the index."""
         address = entry.address
         try:
-            raw, read_as = self._files.read(address)
+            raw, read_as = self.files.read(address)
         except SourceError as exc:
             # New rights do not change a file's time, so no time is kept and the next refresh tries again.
             return FileRow(entry.size, -1, "", str(exc)), None
         content = snapshot_id(raw)[:_CONTENT_DIGITS] + PurePosixPath(address).suffix.lower()
         row = FileRow(read_as.size, read_as.mtime_ns, content)
-        before, is_stored = self._index.read(
+        before, is_stored = self.index.read(
             lambda session: (
                 session.one("file", address=address),
                 session.one("document", content=content) is not None,
             ),
-            self._folder,
+            self.folder,
         )
         if before is not None and before["content"] == content and before["reason"]:
             return row._replace(reason=before["reason"]), None
@@ -162,7 +166,7 @@ class _Refresh:
                 choose_address(session, content)
             return True
 
-        return self._index.write(put, self._folder)
+        return self.index.write(put, self.folder)
 
     def _survey(self, session: IndexSession, met: Scan, removed: int) -> Survey:
         unusable = (Skipped(**row) for row in session.rows("unusable"))

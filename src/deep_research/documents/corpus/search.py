@@ -1,5 +1,7 @@
 """`CorpusSearch`: the documents of a corpus in the role of a search engine."""
 
+from dataclasses import dataclass
+
 from deep_research.documents.corpus.port import Corpus, PassageHit
 from deep_research.report.sources.hit import Hit, SearchQuery
 
@@ -9,20 +11,20 @@ _PASSAGES_A_FILE = 6
 _MAX_PASSAGES = 2_000
 
 
+@dataclass
 class CorpusSearch:
     """Finds files by their best passages."""
 
     name = "local"
     timeout_s = 30.0
 
-    def __init__(self, corpus: Corpus) -> None:
-        self._corpus = corpus
+    corpus: Corpus
 
     async def search(self, query: SearchQuery, *, limit: int) -> list[Hit]:
         """Return the best files first, each with the beginning of its best passage."""
         asked = limit * _PASSAGES_A_FILE
         while True:
-            passages = await self._corpus.search(query.query, limit=asked)
+            passages = await self.corpus.search(query.query, limit=asked)
             best: dict[str, PassageHit] = {}
             for passage in passages:
                 best.setdefault(passage.address, passage)

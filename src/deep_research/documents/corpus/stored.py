@@ -6,9 +6,17 @@ from contextlib import closing
 from pathlib import Path
 
 from deep_research.documents.corpus.address import path_of
-from deep_research.documents.corpus.files import folder_key, locate, read_bytes
 from deep_research.documents.corpus.index import IndexLocation, storable
-from deep_research.documents.corpus.scan import Scan, ScannedFile, check_documents, scan_folder, split
+from deep_research.documents.corpus.scan import (
+    Scan,
+    ScannedFile,
+    check_documents,
+    folder_key,
+    locate,
+    read_bytes,
+    scan_folder,
+    split,
+)
 from deep_research.errors import InputError, SourceGone
 from deep_research.request import is_collection
 from deep_research.storage.database.port import Column, Database, Row

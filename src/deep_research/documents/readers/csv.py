@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
-from deep_research.documents.readers.blocks import BlockText, one_line
 from deep_research.documents.readers.encoding import decode
 from deep_research.documents.readers.grid import GridRow, add_grid
-from deep_research.documents.readers.port import MAX_COLUMNS, MAX_ROWS, Reading
+from deep_research.documents.readers.port import MAX_COLUMNS, MAX_ROWS, BlockText, Reading, one_line
 from deep_research.errors import SourceError
 
 _DELIMITERS = (",", "\t", ";", "|")

@@ -12,8 +12,7 @@ from docx.text.paragraph import Paragraph
 from lxml import etree
 
 from deep_research.documents.readers.archive import DAMAGE, checked_names, day_saved
-from deep_research.documents.readers.blocks import BlockText
-from deep_research.documents.readers.port import Reading
+from deep_research.documents.readers.port import BlockText, Reading
 from deep_research.errors import SourceError
 
 _HEADING_STYLE = re.compile(r"(?:heading|标题|標題)\s*(\d)", re.IGNORECASE)

@@ -9,10 +9,9 @@ from email.message import Message as Mail
 from email.policy import Compat32
 
 from deep_research.documents.readers.archive import DAMAGE
-from deep_research.documents.readers.blocks import one_line
 from deep_research.documents.readers.encoding import decode
 from deep_research.documents.readers.messages import MessageRecord, reading_of
-from deep_research.documents.readers.port import Reading
+from deep_research.documents.readers.port import Reading, one_line
 from deep_research.errors import SourceError
 
 _MAX_NAMED_FILES = 10

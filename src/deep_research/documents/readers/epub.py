@@ -8,11 +8,10 @@ from urllib.parse import unquote
 from lxml import etree
 
 from deep_research.documents.readers.archive import DAMAGE, checked_names
-from deep_research.documents.readers.blocks import BlockText, one_line
 from deep_research.documents.readers.encoding import decode
 from deep_research.documents.readers.html import add_visible
 from deep_research.documents.readers.messages import iso_day
-from deep_research.documents.readers.port import HIDDEN_LEFT, MAX_PAGES, Reading
+from deep_research.documents.readers.port import HIDDEN_LEFT, MAX_PAGES, BlockText, Reading, one_line
 from deep_research.errors import SourceError
 
 _PAGES = ("application/xhtml+xml", "text/html")

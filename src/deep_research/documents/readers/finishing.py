@@ -2,9 +2,8 @@
 
 from pathlib import PurePath
 
-from deep_research.documents.readers.blocks import is_no_title, one_line
 from deep_research.documents.readers.links import listed_links, written_links
-from deep_research.documents.readers.port import Reading
+from deep_research.documents.readers.port import Reading, is_no_title, one_line
 from deep_research.report.sources.head import written_in
 from deep_research.text.cleaning import clean_with_offsets
 from deep_research.text.prompt_injection import find_prompt_injection

@@ -8,7 +8,7 @@ from itertools import groupby, takewhile
 from statistics import median
 from typing import NamedTuple
 
-from deep_research.documents.readers.blocks import BlockText, is_title_like
+from deep_research.documents.readers.port import BlockText, is_title_like
 from deep_research.text.analyzer import CJK_CHARACTER
 from deep_research.text.tables import is_label
 

@@ -10,14 +10,13 @@ import trafilatura
 from lxml import etree, html
 from lxml.etree import _Element as Node
 
-from deep_research.documents.readers.blocks import BlockText, one_line
 from deep_research.documents.readers.encoding import decode
 from deep_research.documents.readers.hidden import drop_hidden
 from deep_research.documents.readers.links import links_of
 from deep_research.documents.readers.main_text import take_main_part, weight_of
 from deep_research.documents.readers.page_facts import page_facts
 from deep_research.documents.readers.pictures import pictures_of
-from deep_research.documents.readers.port import HIDDEN_LEFT, MAX_ELEMENTS, Reading
+from deep_research.documents.readers.port import HIDDEN_LEFT, MAX_ELEMENTS, BlockText, Reading, one_line
 from deep_research.errors import SourceError
 from deep_research.report.sources.head import written_in
 from deep_research.text.script import detect_language

@@ -7,10 +7,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from deep_research.documents.readers.blocks import one_line
 from deep_research.documents.readers.encoding import decode
 from deep_research.documents.readers.messages import MessageRecord, moment, reading_of
-from deep_research.documents.readers.port import MAX_MESSAGES, Reading
+from deep_research.documents.readers.port import MAX_MESSAGES, Reading, one_line
 from deep_research.errors import SourceError
 from deep_research.value import Json, JsonObject
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from deep_research.documents.readers.blocks import one_line
 from deep_research.documents.readers.pictures import base_of, whole_address
+from deep_research.documents.readers.port import one_line
 from deep_research.report.sources.address import canonical_address
 from deep_research.report.sources.document import DocumentLink
 from deep_research.text.analyzer import CJK

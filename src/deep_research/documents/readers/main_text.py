@@ -13,7 +13,7 @@ from typing import NamedTuple
 from lxml import etree
 from lxml.etree import _Element as Node
 
-from deep_research.documents.readers.blocks import one_line
+from deep_research.documents.readers.port import one_line
 from deep_research.text.folding import to_simplified
 
 _HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from deep_research.documents.readers.blocks import BlockText, one_line
-from deep_research.documents.readers.port import HIDDEN_LEFT, MAX_MESSAGES, Reading
+from deep_research.documents.readers.port import HIDDEN_LEFT, MAX_MESSAGES, BlockText, Reading, one_line
 from deep_research.errors import SourceError
 from deep_research.text.dates import find_dates
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from lxml.etree import _Element as Node
 
-from deep_research.documents.readers.blocks import one_line
+from deep_research.documents.readers.port import one_line
 from deep_research.value import Value
 
 _ARTICLES = "Article Posting Report ScholarlyArticle WebPage Book Dataset TechArticle".split()

@@ -11,11 +11,10 @@ from typing import NamedTuple
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage
 from pypdfium2 import raw as pdfium
 
-from deep_research.documents.readers.blocks import BlockText, is_no_title
 from deep_research.documents.readers.grid import explains_columns, explanation, read_header
 from deep_research.documents.readers.pdf_lines import join_lines, width_of, with_whole_characters
 from deep_research.documents.readers.pdf_tables import PageTable, find_page_tables
-from deep_research.documents.readers.port import MAX_PAGES, Reading
+from deep_research.documents.readers.port import MAX_PAGES, BlockText, Reading, is_no_title
 from deep_research.errors import SourceDamaged, SourceError, SourceProtected
 from deep_research.report.sources.document import DocumentLink, Place
 from deep_research.text.tables import is_label

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from pypdfium2 import PdfMatrix, PdfPage, PdfTextPage
 from pypdfium2 import raw as pdfium
 
-from deep_research.documents.readers.blocks import is_title_like
 from deep_research.documents.readers.pdf_lines import display_width, needs_no_space, with_whole_characters
+from deep_research.documents.readers.port import is_title_like
 from deep_research.text.tables import is_label
 
 # A hyphen at a line's end is a sign of its own, which swallows the line break.

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urljoin, urlsplit
 
-from deep_research.documents.readers.blocks import one_line
+from deep_research.documents.readers.port import one_line
 from deep_research.report.sources.document import DocumentPicture
 
 if TYPE_CHECKING:

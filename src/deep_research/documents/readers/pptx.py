@@ -19,9 +19,8 @@ from pptx.slide import Slide
 from pptx.text.text import TextFrame
 
 from deep_research.documents.readers.archive import DAMAGE, checked_names, day_saved
-from deep_research.documents.readers.blocks import BlockText, one_line
 from deep_research.documents.readers.number_format import shown
-from deep_research.documents.readers.port import MAX_PAGES, MAX_ROWS, Reading
+from deep_research.documents.readers.port import MAX_PAGES, MAX_ROWS, BlockText, Reading, one_line
 from deep_research.errors import SourceError
 
 # What python-pptx's own template carries; files made with it mostly still do.

@@ -1,8 +1,7 @@
 """Plain text: decoded, lines kept, nothing else touched."""
 
-from deep_research.documents.readers.blocks import is_title_like
 from deep_research.documents.readers.encoding import decode
-from deep_research.documents.readers.port import Reading
+from deep_research.documents.readers.port import Reading, is_title_like
 from deep_research.report.sources.document import Place
 
 

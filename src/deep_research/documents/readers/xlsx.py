@@ -15,10 +15,9 @@ from openpyxl.utils.exceptions import InvalidFileException
 from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
 from deep_research.documents.readers.archive import DAMAGE, checked_names, day_saved
-from deep_research.documents.readers.blocks import BlockText, one_line
 from deep_research.documents.readers.grid import GridRow, add_grid, column_letters
 from deep_research.documents.readers.number_format import is_date_format, shown
-from deep_research.documents.readers.port import MAX_COLUMNS, MAX_ROWS, MAX_SHEETS, Reading
+from deep_research.documents.readers.port import MAX_COLUMNS, MAX_ROWS, MAX_SHEETS, BlockText, Reading, one_line
 from deep_research.errors import SourceError
 
 _TOOL_NAMES = frozenset({"openpyxl", "xlsxwriter", "apache poi"})

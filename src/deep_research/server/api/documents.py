@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from deep_research.documents.readers.blocks import one_line
+from deep_research.documents.readers.port import one_line
 from deep_research.server.api.multipart import receive_files
 from deep_research.server.dependencies import Service, Who
 from deep_research.service.documents.documents import Collection, CollectionContents, Found, Uploaded

@@ -9,10 +9,16 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
 from deep_research.server.dependencies import Service, Who, links_of
-from deep_research.server.openai.conversation import Asked
-from deep_research.server.openai.errors import PING, OpenAIRoute, Refused, event_stream
-from deep_research.server.openai.replies import Reply, ReplyKey, ReplyReader, TokenUsage, cited
-from deep_research.server.openai.requests import MODELS, ChatBody, unknown_model
+from deep_research.server.openai.replies import Asked, Reply, ReplyKey, ReplyReader, TokenUsage, cited
+from deep_research.server.openai.requests import (
+    MODELS,
+    PING,
+    ChatBody,
+    OpenAIRoute,
+    Refused,
+    event_stream,
+    unknown_model,
+)
 
 router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAIRoute)
 # Models are as old as the interface.

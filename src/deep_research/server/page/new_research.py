@@ -12,8 +12,7 @@ from pydantic import ValidationError
 from deep_research.errors import DeepResearchError
 from deep_research.request import ClarifyMode, DepthName, ReportLength, SearchKind
 from deep_research.server.dependencies import Service, Who
-from deep_research.server.page.language import language_of, page_words, words_for
-from deep_research.server.page.views import HEADERS, render
+from deep_research.server.page.views import HEADERS, language_of, page_words, render, words_for
 from deep_research.server.problems import status_of
 from deep_research.service.accounts.identity import Identity
 from deep_research.service.documents.documents import OWN_FOLDER

@@ -6,8 +6,7 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Form, Response
 from fastapi.responses import RedirectResponse
 
-from deep_research.server.page.language import COOKIE
-from deep_research.server.page.views import THEME_COOKIE, THEMES
+from deep_research.server.page.views import COOKIE, THEME_COOKIE, THEMES
 from deep_research.text.messages.language import LANGUAGES
 
 router = APIRouter(include_in_schema=False)

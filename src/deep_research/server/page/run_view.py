@@ -13,9 +13,8 @@ from starlette.datastructures import FormData
 from deep_research.errors import DeepResearchError
 from deep_research.pipeline.plan_text import MAX_SECTIONS
 from deep_research.server.dependencies import Service, Who
-from deep_research.server.page.language import language_of, page_words, words_for
 from deep_research.server.page.report import report_view
-from deep_research.server.page.views import render
+from deep_research.server.page.views import language_of, page_words, render, words_for
 from deep_research.server.problems import status_of
 from deep_research.service.accounts.identity import Identity
 from deep_research.service.public_text import sendable

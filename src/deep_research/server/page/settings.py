@@ -8,8 +8,7 @@ from starlette.exceptions import HTTPException
 
 from deep_research.export.formats import FORMATS, missing_extra
 from deep_research.server.dependencies import Service, Who
-from deep_research.server.page.language import words_for
-from deep_research.server.page.views import render
+from deep_research.server.page.views import render, words_for
 from deep_research.service.diagnosis import diagnose, shown_settings
 from deep_research.service.public_settings import public_settings
 from deep_research.text.in_thread import in_thread

@@ -1,18 +1,25 @@
-"""How a view becomes a response: template, words, theme, and what the browser may load."""
+"""How a view becomes a response: language, template, words, theme, and what the browser may load.
+
+A page is shown in the language chosen before, else in the one that the browser asks for.
+"""
 
 from functools import cache
 from http import HTTPStatus
+from importlib.resources import files
 
 from fastapi import Request, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from deep_research.server.page.language import language_of, page_words
+from deep_research.request import Language
 from deep_research.server.page.static_files import compressed, static_address
 from deep_research.service.accounts.identity import Identity
 from deep_research.text.messages.language import LANGUAGES
-from deep_research.text.messages.words import words_in
+from deep_research.text.messages.words import Words, words_from, words_in
 from deep_research.text.shortening import shortened
 
+COOKIE = "language"
+_TRADITIONAL = ("zh-hant", "zh-tw", "zh-hk", "zh-mo")
+_OURS = {"zh": "zh-Hans", "en": "en"}
 THEMES = ("auto", "light", "dark")
 THEME_COOKIE = "theme"
 # Everything comes from this server; no script or style stands in the page itself.
@@ -29,6 +36,46 @@ NAVIGATION = (
     ("/documents", "nav.documents", "folder"),
     ("/settings", "nav.settings", "sliders"),
 )
+
+
+@cache
+def page_words(language: Language) -> Words:
+    """Return the words of the page in a language."""
+    return words_from(files("deep_research.server").joinpath("words"), language)
+
+
+def language_of(request: Request) -> Language:
+    """Return the language to show a page in."""
+    chosen = request.cookies.get(COOKIE)
+    if chosen in LANGUAGES:
+        return chosen
+    return accepted_language(request.headers.get("accept-language", ""))
+
+
+def words_for(request: Request) -> Words:
+    """Return the words of the language that a client asks for."""
+    return words_in(language_of(request))
+
+
+def accepted_language(header: str) -> Language:
+    """Return the first of our languages that an `Accept-Language` header names; English where it has none."""
+    weighed = []
+    for number, part in enumerate(header.split(",")):
+        tag, _, weight = part.partition(";")
+        weighed.append((-_weight(weight), number, tag.strip().lower()))
+    for negative, _, tag in sorted(weighed):
+        ours = "zh-Hant" if tag.startswith(_TRADITIONAL) else _OURS.get(tag.partition("-")[0])
+        if negative < 0 and ours:
+            return ours
+    return "en"
+
+
+def _weight(text: str) -> float:
+    name, _, value = text.strip().partition("=")
+    try:
+        return float(value) if name.strip() == "q" else 1.0
+    except ValueError:
+        return 0.0
 
 
 @cache

@@ -1,24 +1,27 @@
 """`Documents`: collections of uploaded files, one account's at a time, and the operator's own folder beside them.
 
-A file is a row of the server's tables and a file of the same name among the uploaded ones; what it holds (title, pages,
-words, remarks) stands in the index of documents, which is brought up to date in the background.
+A file is a row of the server's tables and a file of the same name among the uploaded ones, which lie in folders
+of the home or in the database that hosts share; what it holds (title, pages, words, remarks) stands in the index of
+documents, which is brought up to date in the background.
 """
 
 import asyncio
+import shutil
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
 from deep_research.documents.corpus.address import address_of
-from deep_research.documents.corpus.catalogue import Catalogue, IndexedDocument
+from deep_research.documents.corpus.folder import Catalogue, IndexedDocument
 from deep_research.documents.corpus.port import PassageHit
-from deep_research.documents.corpus.stored import files_in
+from deep_research.documents.corpus.stored import StoredFiles, files_in, stored_paths
 from deep_research.documents.readers import format_of
-from deep_research.documents.readers.blocks import one_line
+from deep_research.documents.readers.port import one_line
 from deep_research.documents.readers.registry import FORMATS, FileFormat
 from deep_research.documents.readers.sniff import HEAD_BYTES, needs_all
 from deep_research.errors import (
@@ -32,14 +35,15 @@ from deep_research.errors import (
     UsageError,
 )
 from deep_research.events import UNFINISHED
-from deep_research.request import ResearchRequest
+from deep_research.request import COLLECTION, ResearchRequest
 from deep_research.service.accounts.identity import Identity
 from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.documents.file_names import free_name, safe_name
 from deep_research.service.documents.indexing import Indexing
-from deep_research.service.documents.uploaded import uploaded_files
 from deep_research.service.documents.uploads import IncomingFile, IncomingFolder, Upload, UploadLimits
 from deep_research.settings import Settings
+from deep_research.storage.database.port import Database
+from deep_research.storage.private_files import make_folder
 from deep_research.storage.store.store import Store
 from deep_research.text.in_thread import in_thread
 from deep_research.value import Value, digest_of
@@ -64,6 +68,76 @@ _CODES: dict[type[SourceError], RefusalCode] = {SourceDamaged: "damaged", Source
 # Files of a question that was never asked are kept so long.
 _UNASKED = timedelta(days=1)
 _MAX_NAME_CHARS = 200
+
+
+@dataclass
+class FilesOfHome:
+    """A folder for each collection."""
+
+    root: Path
+
+    def folder(self, collection: str) -> Path:
+        """Return the name under which a run searches a collection."""
+        return self.root / collection
+
+    def collection_of(self, docs: str) -> str:
+        """Return the collection that a run names, "" where it names something else."""
+        folder = Path(docs)
+        return folder.name if docs and folder.parent == self.root else ""
+
+    def collections(self) -> set[str]:
+        """Return the collections that there are files of."""
+        return {path.name for path in self.root.glob("[!.]*")}
+
+    def keep(self, collection: str, name: str, file: Path) -> None:
+        """Take a file."""
+        make_folder(self.folder(collection))
+        file.replace(self.folder(collection) / name)
+
+    def remove(self, collection: str, name: str) -> None:
+        """Remove a file."""
+        (self.folder(collection) / name).unlink(missing_ok=True)
+
+    def drop(self, collection: str) -> None:
+        """Remove all files of a collection."""
+        shutil.rmtree(self.folder(collection))
+
+
+@dataclass
+class FilesOfDatabase:
+    """Rows of a table."""
+
+    open_database: Callable[[], Database]
+
+    def folder(self, collection: str) -> Path:
+        return Path(f"{COLLECTION}{collection}")
+
+    def collection_of(self, docs: str) -> str:
+        return docs.removeprefix(COLLECTION) if docs.startswith(COLLECTION) else ""
+
+    def collections(self) -> set[str]:
+        return {path.removeprefix(COLLECTION) for path in stored_paths(COLLECTION, self.open_database)}
+
+    def keep(self, collection: str, name: str, file: Path) -> None:
+        self._files(collection).put(address_of(name), file.read_bytes())
+
+    def remove(self, collection: str, name: str) -> None:
+        self._files(collection).forget(address_of(name))
+
+    def drop(self, collection: str) -> None:
+        self._files(collection).drop()
+
+    def _files(self, collection: str) -> StoredFiles:
+        return StoredFiles(self.folder(collection), self.open_database)
+
+
+UploadedFiles = FilesOfHome | FilesOfDatabase
+
+
+def uploaded_files(settings: Settings) -> UploadedFiles:
+    """Return where uploaded files are kept: in the PostgreSQL that is named, else in the home."""
+    location = index_location(settings)
+    return FilesOfHome(settings.uploads_path) if isinstance(location, Path) else FilesOfDatabase(location)
 
 
 class StoredFile(Value):

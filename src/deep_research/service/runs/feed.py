@@ -206,15 +206,15 @@ class _Channel:
         else:
             self._fresh.append(item)
         if self._timer is None:
-            loop = asyncio.get_running_loop()
             pause_s = min(_PAUSE_S + self.readers * _PAUSE_A_READER_S, _MAX_PAUSE_S)
-            self._timer = loop.call_at(max(loop.time(), self._shown_at + pause_s), self.show)
+            show_at = max(_now(), self._shown_at + pause_s)
+            self._timer = asyncio.get_running_loop().call_at(show_at, self.show)
 
     def show(self) -> None:
         """Show readers what has come, and wake them."""
         if self._timer is not None:
             self._timer.cancel()
-            self._timer, self._shown_at = None, asyncio.get_running_loop().time()
+            self._timer, self._shown_at = None, _now()
         for item in self._fresh:
             entry = _entry(item)
             self._items.append(entry)
@@ -239,7 +239,7 @@ class _Channel:
 
     def is_due(self, heartbeat_s: float) -> bool:
         """Say whether nothing was shown for so long that readers should hear a beat."""
-        return asyncio.get_running_loop().time() - max(self._shown_at, self._beat_at) >= heartbeat_s
+        return _now() - max(self._shown_at, self._beat_at) >= heartbeat_s
 
     def beat(self) -> None:
         """Wake the readers where one should hear a beat: one timer for all, not one for each."""
@@ -248,7 +248,7 @@ class _Channel:
             asyncio.get_running_loop().call_soon(self._has_beaten)
 
     def _has_beaten(self) -> None:
-        self._beat_at = asyncio.get_running_loop().time()
+        self._beat_at = _now()
 
     def wake(self) -> None:
         """Wake the readers."""
@@ -312,7 +312,7 @@ class EventFeed:
 
     def on_live(self, live: LiveText) -> None:
         """Take a piece of an answer while it comes."""
-        self._live[live.run] = asyncio.get_running_loop().time()
+        self._live[live.run] = _now()
         if is_prose(live):
             self._prose.setdefault(live.run, _LiveProse()).add(live)
         if channel := self._channels.get(live.run):
@@ -321,7 +321,7 @@ class EventFeed:
     def on_live_elsewhere(self, live: LiveText) -> None:
         """Take a piece that another process passes on: it is kept only where somebody reads it."""
         if live.run not in self._channels:
-            now = asyncio.get_running_loop().time()
+            now = _now()
             self._live = {run: at for run, at in self._live.items() if now - at < _LIVE_S} | {live.run: now}
             self._prose.pop(live.run, None)
             return
@@ -356,7 +356,7 @@ class EventFeed:
             if after > channel.shown_seq and after > await self._store.last_seq(run):
                 seq = 0
                 yield _batch(_entry(Missed("events", 1)))
-            elif asyncio.get_running_loop().time() - self._live.get(run, -_LIVE_S) < _LIVE_S:
+            elif _now() - self._live.get(run, -_LIVE_S) < _LIVE_S:
                 yield _batch(_entry(Missed("text", after + 1)))
             is_new = True
             while not channel.is_closed:
@@ -493,3 +493,7 @@ async def set_within(event: asyncio.Event, seconds: float) -> bool:
             await event.wait()
             return True
     return False
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -13,6 +13,7 @@ from itertools import count
 from typing import Literal, Protocol
 
 from deep_research.events import LiveText, OnLive
+from deep_research.settings import Settings
 from deep_research.storage.store.lease import current_owner, holds_lease
 from deep_research.storage.store.port import UnfinishedRun
 from deep_research.storage.store.store import Store
@@ -160,3 +161,13 @@ async def read_figures(store: Store, *, lease_s: float) -> QueueFigures:
         is_draining=await store.is_draining(),
         workers=dict(Counter(f"{owner.host}:{owner.pid}" for owner in owners)),
     )
+
+
+def open_queue(settings: Settings, store: Store) -> RunQueue:
+    """Return the queue of these settings: in PostgreSQL where one is named, else the store itself."""
+    if settings.database_url is None:
+        return StoreQueue(store, lease_s=settings.lease_s)
+    # It needs an extra.
+    from deep_research.service.runs.procrastinate_queue import ProcrastinateQueue
+
+    return ProcrastinateQueue(settings.database_url.get_secret_value(), store, lease_s=settings.lease_s)

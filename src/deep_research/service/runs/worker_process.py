@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from deep_research.errors import DeepResearchError
 from deep_research.service.runs.feed import open_feed, set_within
-from deep_research.service.runs.queues import open_queue
+from deep_research.service.runs.run_queue import open_queue
 from deep_research.service.runs.worker import Worker
 from deep_research.settings import Settings
 from deep_research.wiring import open_store

@@ -1,5 +1,6 @@
 """Questions that are researched again and again: which there are, when, and who is told. `scheduler.py` does it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
@@ -11,13 +12,14 @@ from deep_research.errors import AddressRefused, NotFound, UsageError
 from deep_research.service.accounts.identity import Identity
 from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.runs.new_run import NewRun
-from deep_research.service.schedules.durations import duration_of
 from deep_research.settings import Settings
 from deep_research.settings.types import MailAddress
 from deep_research.storage.database.port import Column, value_of
 from deep_research.value import Value, json_of
 from deep_research.web.net.guard import Guard
 
+_DURATION = re.compile(r"([1-9][0-9]{0,4}) ?([mhdw])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 # `update` holds the last report against what its sources say now, `ask` begins anew.
 ScheduleMode = Literal["update", "ask"]
 # `changes`: where claims changed or a run failed; `always`: also where nothing changed.
@@ -25,6 +27,14 @@ Notify = Literal["changes", "always"]
 _HOUR_S, _DAY_S = 3_600, 86_400
 _MAX_EVERY_S = 366 * _DAY_S
 _MAX_ADDRESS_CHARS = 2_000
+
+
+def duration_of(text: str) -> timedelta:
+    """Return the stretch of time that a text names; `ValueError` says what fits."""
+    parts = _DURATION.fullmatch(text.strip().lower())
+    if parts is None:
+        raise ValueError("write a number with m, h, d or w, such as 30m, 12h, 7d or 2w")
+    return timedelta(**{_UNITS[parts[2]]: int(parts[1])})
 
 
 def seconds_of(every: str) -> int:

@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, TypeVar
@@ -103,35 +104,33 @@ def load_statements(package: str) -> dict[str, str]:
     return {name: _PARAMETER.sub(r"%(\1)s", query.replace("%", "%%")) for name, query in queries.items()}
 
 
+@dataclass
 class PostgresSession(Session):
     """One transaction, which has begun, or does so with the first query."""
 
     trusts_indexes = True
 
-    def __init__(
-        self, connection: PostgresConnection, location: str, statements: dict[str, str], *, begin: str = ""
-    ) -> None:
-        self._connection = connection
-        self.location = location
-        self._statements = statements
-        self._begin = begin
+    connection: PostgresConnection
+    location: str
+    statements: dict[str, str]
+    begin: str
 
     def all(self, query: str, **values: Column) -> list[Row]:
-        return list(self._execute(self._statements[query], values).fetchall())
+        return list(self._execute(self.statements[query], values).fetchall())
 
     def run(self, query: str, **values: Column) -> int:
-        return self._execute(self._statements[query], values).rowcount
+        return self._execute(self.statements[query], values).rowcount
 
     def _execute(self, statement: str, values: dict[str, Column]) -> psycopg.Cursor[dict[str, Any]]:
-        with _our_errors(self.location, self._connection):
-            if self._begin:
-                self._connection.execute(self._begin)
-                self._begin = ""
-            return self._connection.execute(statement, values)
+        with _our_errors(self.location, self.connection):
+            if self.begin:
+                self.connection.execute(self.begin)
+                self.begin = ""
+            return self.connection.execute(statement, values)
 
     def many(self, query: str, rows: Iterable[Mapping[str, Column]]) -> None:
-        with _our_errors(self.location, self._connection), self._connection.cursor() as cursor:
-            cursor.executemany(self._statements[query], rows)
+        with _our_errors(self.location, self.connection), self.connection.cursor() as cursor:
+            cursor.executemany(self.statements[query], rows)
 
     def clock_ahead_s(self) -> float:
         before_s = time.time()

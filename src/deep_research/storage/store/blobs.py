@@ -7,6 +7,7 @@ object that no row names; it takes space and does no harm.
 """
 
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
@@ -33,14 +34,14 @@ def new_name(blob: str) -> str:
     return f"{blob[:2]}/{blob}.{uuid4().hex}"
 
 
+@dataclass
 class FolderBlobs:
     """Content as files of a folder; they appear whole or not at all."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    folder: Path
 
     def put(self, name: str, raw: bytes) -> None:
-        target = self._folder / name
+        target = self.folder / name
         temporary = target.with_name(f".{target.name}.tmp")
         try:
             make_folder(target.parent)
@@ -53,16 +54,16 @@ class FolderBlobs:
 
     def get(self, name: str) -> bytes | None:
         try:
-            return (self._folder / name).read_bytes()
+            return (self.folder / name).read_bytes()
         except FileNotFoundError:
-            if self._folder.is_dir():
+            if self.folder.is_dir():
                 return None
-            raise StoreLocked(f"The folder of `blobs` is not there: {self._folder}. Mount it, and try again.") from None
+            raise StoreLocked(f"The folder of `blobs` is not there: {self.folder}. Mount it, and try again.") from None
         except OSError as exc:
-            raise StoreLocked(f"Cannot read from the folder of `blobs`, {self._folder}: {exc.strerror}.") from exc
+            raise StoreLocked(f"Cannot read from the folder of `blobs`, {self.folder}: {exc.strerror}.") from exc
 
     def delete(self, name: str) -> None:
         try:
-            (self._folder / name).unlink(missing_ok=True)
+            (self.folder / name).unlink(missing_ok=True)
         except OSError as exc:
-            raise CannotWrite(f"Cannot delete {self._folder / name}: {exc.strerror}.") from exc
+            raise CannotWrite(f"Cannot delete {self.folder / name}: {exc.strerror}.") from exc

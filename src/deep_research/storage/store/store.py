@@ -7,12 +7,15 @@ is the run's newest, and raise `RunTaken` otherwise; they raise `RunCancelled` o
 
 import asyncio
 import logging
+import threading
+from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from deep_research.errors import RunHeld, StopRun, UsageError
+from deep_research.errors import CannotWrite, RunHeld, StopRun, StoreCorrupt, StoreLocked, UsageError
 from deep_research.events import RunEvent, RunStatus
 from deep_research.report.evidence.passage import Evidence, Passage
 from deep_research.report.sources.document import Document, text_id
@@ -21,9 +24,9 @@ from deep_research.storage.store import rows
 from deep_research.storage.store.blobs import BlobStorage, new_name
 from deep_research.storage.store.lease import Owner, holds_lease
 from deep_research.storage.store.port import JournalRow, Lease, NewEvent, RunRow, StoreSize
-from deep_research.storage.store.write_queue import WriteQueue
 from deep_research.value import Json, JsonObject
 
+_MAX_BATCH = 64
 P = ParamSpec("P")
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -33,6 +36,65 @@ _DELETE_LEASE_S = 30.0
 # What is smaller is read faster from a row than from a file or over the network.
 _MIN_OBJECT_BYTES = 8_192
 _DRAINING = "draining"
+
+
+@dataclass(frozen=True)
+class _Write:
+    """One piece of work; `in_own_transaction` means that it must not be done twice or undone for another."""
+
+    work: Callable[[Session], Any]
+    in_own_transaction: bool
+    done: Future[Any] = field(default_factory=Future)
+
+
+@dataclass
+class WriteQueue:
+    """Hands writes to the thread that owns the database, in the order in which they came."""
+
+    database: Database
+    thread: ThreadPoolExecutor
+    _waiting: deque[_Write] = field(default_factory=deque)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    async def write(self, work: Callable[[Session], T], *, in_own_transaction: bool = False) -> T:
+        """Do the work in a transaction; return once it is on the disk."""
+        write = _Write(work, in_own_transaction)
+        with self._lock:
+            self._waiting.append(write)
+        # Whoever comes to the thread first takes along what waits by then; the others find nothing left to do.
+        self.thread.submit(self._keep_waiting)
+        result: T = await asyncio.wrap_future(write.done)
+        return result
+
+    def _keep_waiting(self) -> None:
+        wanted = [write for write in self._next_batch() if write.done.set_running_or_notify_cancel()]
+        if len(wanted) > 1:
+            try:
+                results = self.database.write(lambda session: [write.work(session) for write in wanted])
+            except (StoreLocked, CannotWrite, StoreCorrupt) as exc:
+                # What is wrong with it is wrong for all; one after the other, they would wait for a lock in turn.
+                for write in wanted:
+                    write.done.set_exception(exc)
+                return
+            except Exception:  # Nothing was kept; each is tried by itself, and raises its own failure.
+                results = []
+            for write, result in zip(wanted, results, strict=False):
+                write.done.set_result(result)
+            wanted = wanted[len(results) :]
+        for write in wanted:
+            try:
+                write.done.set_result(self.database.write(write.work))
+            except Exception as exc:  # Raised where the write is waited for.
+                write.done.set_exception(exc)
+
+    def _next_batch(self) -> list[_Write]:
+        with self._lock:
+            batch: list[_Write] = []
+            while self._waiting and len(batch) < _MAX_BATCH:
+                if batch and (batch[-1].in_own_transaction or self._waiting[0].in_own_transaction):
+                    break
+                batch.append(self._waiting.popleft())
+            return batch
 
 
 def _reads(work: Callable[Concatenate[Session, P], T]) -> "Callable[Concatenate[Store, P], Coroutine[Any, Any, T]]":

@@ -4,6 +4,7 @@ Connections are the guarded client's business; what this adds is manners, patien
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
@@ -15,13 +16,21 @@ from deep_research.errors import NetworkError, SourceBusy, SourceError, SourceGo
 from deep_research.text.in_thread import in_thread
 from deep_research.web.fetch.chromium import ChromiumRenderer
 from deep_research.web.fetch.page_kinds import DESCRIPTIONS, PageKind, kind_of_page, kind_of_text
-from deep_research.web.fetch.politeness import Politeness
+from deep_research.web.fetch.politeness import Politeness, RobotsCache
 from deep_research.web.fetch.port import Fetched, Validators
-from deep_research.web.fetch.rewrites import text_addresses
-from deep_research.web.fetch.robots import RobotsCache
 from deep_research.web.net.client import GuardedClient, Response
-from deep_research.web.net.retry_after import retry_after_s
+from deep_research.web.net.headers import retry_after_s
 
+_ARXIV_ABSTRACT = re.compile(r"/abs/((?:[a-z-]+(?:\.[A-Z]{2})?/\d{7}|\d{4}\.\d{4,5})(?:v\d+)?)/?")
+_GITHUB_FILE = re.compile(r"/([\w.-]+)/([\w.-]+)/(?:blob|raw)/(.+)")
+_GITHUB_REPOSITORY = re.compile(r"/([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
+# First parts of paths that are GitHub's own and no owner's.
+_GITHUB_OWN = frozenset(
+    """about apps codespaces collections contact customer-stories enterprise events explore features issues login
+    marketplace new notifications organizations orgs pricing pulls readme search security settings site sponsors topics
+    trending users""".split()
+)
+_READMES = ("README.md", "README.rst", "readme.md")
 _RETRIES = 2
 _MAX_WAIT_S = 10.0
 _FIRST_WAIT_S = 0.5
@@ -38,6 +47,39 @@ _STATUSES: dict[int, PageKind] = {
 _ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.9,text/markdown;q=0.9,*/*;q=0.5"
 # Cookies are for whoever is at the browser; they are neither sent nor kept.
 _DROPPED_HEADERS = frozenset({"set-cookie", "set-cookie2"})
+
+
+def text_addresses(address: str) -> tuple[str, ...]:
+    """Return the addresses to try for a page's text, the best first and the page itself last."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return (address,)
+    rule = _RULES.get(parts.hostname or "")
+    return (*(rule(parts.path) if rule and not parts.query else ()), address)
+
+
+def _arxiv(path: str) -> tuple[str, ...]:
+    """An abstract leads to the paper: in HTML, which newer papers have, else as PDF."""
+    paper = _ARXIV_ABSTRACT.fullmatch(path)
+    return (f"https://arxiv.org/html/{paper[1]}", f"https://arxiv.org/pdf/{paper[1]}") if paper else ()
+
+
+def _github(path: str) -> tuple[str, ...]:
+    """A file leads to its plain text, a repository to its README."""
+    raw = "https://raw.githubusercontent.com"
+    if found := _GITHUB_FILE.fullmatch(path):
+        return (f"{raw}/{found[1]}/{found[2]}/{found[3]}",)
+    found = _GITHUB_REPOSITORY.fullmatch(path)
+    if found is None or found[1].lower() in _GITHUB_OWN:
+        return ()
+    return tuple(f"{raw}/{found[1]}/{found[2]}/HEAD/{name}" for name in _READMES)
+
+
+_RULES = {
+    **dict.fromkeys(("arxiv.org", "www.arxiv.org", "export.arxiv.org"), _arxiv),
+    **dict.fromkeys(("github.com", "www.github.com"), _github),
+}
 
 
 class WebFetcher:

@@ -22,9 +22,8 @@ from deep_research.errors import (
     Unreachable,
 )
 from deep_research.value import Json, JsonObject, json_of, value_at
-from deep_research.web.net.contact import PROJECT_ADDRESS, user_agent
+from deep_research.web.net.headers import PROJECT_ADDRESS, retry_after_s, user_agent
 from deep_research.web.net.per_loop import PerLoop
-from deep_research.web.net.retry_after import retry_after_s
 from deep_research.web.net.tls import trusted_authorities
 
 T = TypeVar("T")

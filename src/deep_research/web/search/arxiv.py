@@ -4,9 +4,8 @@ import re
 
 from lxml import etree
 
-from deep_research.web.search.engine import Page, PageQuery, SearchResult, ServiceSearch
+from deep_research.web.search.engine import Page, PageQuery, SearchResult, ServiceSearch, subject_words
 from deep_research.web.search.feed import ATOM, feed_root
-from deep_research.web.search.terms import subject_words
 
 _ID = re.compile(
     r"(?<![\w.])(?:\d{2}(?:0[1-9]|1[0-2])\.\d{4,5}|[a-z-]{2,12}(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?(?![\w.]\w)", re.ASCII

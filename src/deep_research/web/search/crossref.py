@@ -3,7 +3,7 @@
 import re
 
 from deep_research.value import Json, JsonObject, value_at
-from deep_research.web.net.contact import mail_of
+from deep_research.web.net.headers import mail_of
 from deep_research.web.search.engine import Page, PageQuery, SearchResult, ServiceSearch
 
 # "Abstract", "Aim", "Methods".

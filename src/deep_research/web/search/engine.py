@@ -4,6 +4,7 @@ An engine says only how one page is asked for and where its results stand.
 """
 
 import asyncio
+import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
@@ -15,9 +16,11 @@ from urllib.parse import urlsplit
 
 from deep_research.errors import CallFailed, ConfigurationError, SourceError, TimedOut
 from deep_research.report.sources.address import canonical_address
+from deep_research.report.sources.dating import may_be_within
 from deep_research.report.sources.hit import Delivered, DeliveredKind, Hit, SearchQuery
+from deep_research.text.analyzer import content_terms
 from deep_research.value import Json, JsonObject, value_at
-from deep_research.web.net.contact import PROJECT_ADDRESS
+from deep_research.web.net.headers import PROJECT_ADDRESS
 from deep_research.web.net.service import Service, Setup
 from deep_research.web.search.cleaning import MAX_DELIVERED_CHARS, delivered_text, iso_date, plain_text, web_address
 from deep_research.web.search.rate_limiter import MAX_QUEUE_S
@@ -27,6 +30,7 @@ from deep_research.web.search.throttle import Throttle
 # Tavily and Brave take no longer queries, and no engine finds more with more words.
 _MAX_QUERY_CHARS = 400
 _LANGUAGES = {"en": "english", "zh": "chinese"}
+_WORD = re.compile(r"[^\W_]+(?:[-'’.+#][^\W_]+)*")
 
 
 @dataclass(frozen=True)
@@ -299,3 +303,20 @@ def connect(
         )
     )
     return engine
+
+
+def subject_words(query: PageQuery) -> list[str]:
+    """Return the words of a query in order and each once, without stop words unless there are no others."""
+    words = list(dict.fromkeys(_WORD.findall(query.words)))
+    return [word for word in words if content_terms(word)] or words
+
+
+def is_timely(query: PageQuery, found: SearchResult) -> bool:
+    """Return whether a result may be of the query's time, for lists that cannot be searched."""
+    return may_be_within(iso_date(found.published), query.since, query.until)
+
+
+def shared_terms(query: PageQuery, text: str) -> float:
+    """Return the share of a query's terms that a text holds, for lists that cannot be searched."""
+    wanted = set(content_terms(query.query))
+    return len(wanted.intersection(content_terms(text))) / len(wanted) if wanted else 0.0

@@ -12,8 +12,7 @@ import httpx2
 from deep_research.errors import ConfigurationError
 from deep_research.value import Json, json_of, value_at
 from deep_research.web.net.service import LimitedService
-from deep_research.web.search.engine import Endpoint, Page, PagedSearch, PageQuery, SearchResult
-from deep_research.web.search.terms import subject_words
+from deep_research.web.search.engine import Endpoint, Page, PagedSearch, PageQuery, SearchResult, subject_words
 
 # What stands in the answer, with status 404, where no patent fits.
 _NOTHING = "SERVER.EntityNotFound"

@@ -4,8 +4,7 @@ import json
 
 from deep_research.errors import SourceBusy, SourceError
 from deep_research.value import Json
-from deep_research.web.search.engine import OnePageSearch, PageQuery, SearchResult
-from deep_research.web.search.terms import subject_words
+from deep_research.web.search.engine import OnePageSearch, PageQuery, SearchResult, subject_words
 
 # Errors come as a sentence with status 200; this is how the one begins that time heals.
 _TOO_OFTEN = "Please limit requests"

@@ -4,9 +4,16 @@ Daily papers and blog are lists that cannot be searched: what shares enough word
 """
 
 from deep_research.value import Json, JsonObject, value_at
-from deep_research.web.search.engine import OnePageSearch, Page, PageQuery, SearchResult, ServiceSearch
+from deep_research.web.search.engine import (
+    OnePageSearch,
+    Page,
+    PageQuery,
+    SearchResult,
+    ServiceSearch,
+    is_timely,
+    shared_terms,
+)
 from deep_research.web.search.feed import feed_root
-from deep_research.web.search.terms import is_timely, shared_terms
 
 _MAX_CHARS = 250
 _MIN_SHARE = 1 / 3

@@ -10,7 +10,7 @@ from deep_research.errors import ConfigurationError
 from deep_research.report.sources.hit import Priority
 from deep_research.request import SearchKind
 from deep_research.value import JsonObject, Value
-from deep_research.web.net.contact import PROJECT_ADDRESS
+from deep_research.web.net.headers import PROJECT_ADDRESS
 
 if TYPE_CHECKING:
     from deep_research.web.search.engine import PagedSearch

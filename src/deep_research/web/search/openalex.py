@@ -4,7 +4,7 @@ Pages have numbers, for cursors are only for those who send a key.
 """
 
 from deep_research.value import Json, JsonObject, value_at
-from deep_research.web.net.contact import mail_of
+from deep_research.web.net.headers import mail_of
 from deep_research.web.net.service import LimitedService
 from deep_research.web.search.engine import Page, PageQuery, SearchResult, ServiceSearch, first_address
 

@@ -3,7 +3,7 @@
 from datetime import date
 
 from deep_research.value import JsonObject, value_at
-from deep_research.web.net.contact import mail_of
+from deep_research.web.net.headers import mail_of
 from deep_research.web.search.engine import Page, PageQuery, SearchResult, ServiceSearch
 
 _MAX_AUTHORS = 3

@@ -6,8 +6,7 @@ from itertools import chain, zip_longest
 
 from deep_research.errors import CallFailed, SourceError
 from deep_research.web.search.cleaning import plain_text
-from deep_research.web.search.engine import OnePageSearch, PageQuery, SearchResult, results_in
-from deep_research.web.search.terms import is_timely, shared_terms
+from deep_research.web.search.engine import OnePageSearch, PageQuery, SearchResult, is_timely, results_in, shared_terms
 
 _MAX_SITES = 5
 

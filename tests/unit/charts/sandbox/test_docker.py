@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from deep_research.charts.sandbox.docker import Docker
-from deep_research.charts.sandbox.process import SandboxLimits, SandboxLost, SandboxProcess
-from deep_research.charts.sandbox.warm import WarmSandbox
+from deep_research.charts.sandbox.process import SandboxLimits, SandboxLost, SandboxProcess, WarmSandbox
 from deep_research.errors import SourceError
 
 pytestmark = pytest.mark.processes

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from deep_research.cli.runs.run_stats import stats_page
+from deep_research.cli.runs.run_page import stats_page
 from deep_research.events import EventKind, RunEvent
 from deep_research.pipeline.statistics import statistics_of
 from deep_research.request import Language, Spend

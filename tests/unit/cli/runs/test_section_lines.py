@@ -5,16 +5,17 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from deep_research.cli.runs.progress import SectionLines
+from deep_research.cli.runs.progress import section_lines
+from deep_research.service.runs.progress import ProgressCollector
 from deep_research.service.runs.progress_lines import EventLines, ProgressLines, map_line
 from deep_research.text.messages.words import words_in
 from tests.unit.cli.runs.test_progress import event
 
 
-def planned(*titles: str) -> SectionLines:
-    lines = SectionLines()
-    lines.collector.take(event("report-plan", title="t", goal="", sections=[{"title": title} for title in titles]))
-    return lines
+def planned(*titles: str) -> ProgressCollector:
+    told = ProgressCollector()
+    told.take(event("report-plan", title="t", goal="", sections=[{"title": title} for title in titles]))
+    return told
 
 
 def told(**changes: Any) -> dict[str, Any]:
@@ -35,19 +36,19 @@ def told(**changes: Any) -> dict[str, Any]:
 
 
 def test_sections_stand_in_the_order_of_the_plan_from_their_first_query_on() -> None:
-    lines = planned("Costs", "People")
-    assert lines.lines() == []
-    lines.collector.take(event("serp-query", section="People", round=1, queries=[]))
-    lines.collector.take(event("serp-query", section="Costs", round=1, queries=[]))
-    lines.collector.take(event("section-coverage", section="Costs", round=1, coverage=0.5, is_sufficient=False))
-    assert lines.lines() == ["  Costs   ████░░░░  50%", "  People  ░░░░░░░░   0%"]
+    collected = planned("Costs", "People")
+    assert section_lines(collected) == []
+    collected.take(event("serp-query", section="People", round=1, queries=[]))
+    collected.take(event("serp-query", section="Costs", round=1, queries=[]))
+    collected.take(event("section-coverage", section="Costs", round=1, coverage=0.5, is_sufficient=False))
+    assert section_lines(collected) == ["  Costs   ████░░░░  50%", "  People  ░░░░░░░░   0%"]
 
 
 def test_wide_titles_are_cut_to_the_same_width() -> None:
-    lines = planned("供热泵改造的成本与资金来源以及其他", "Costs")
+    collected = planned("供热泵改造的成本与资金来源以及其他", "Costs")
     for title in ("供热泵改造的成本与资金来源以及其他", "Costs"):
-        lines.collector.take(event("serp-query", section=title, round=1, queries=[]))
-    first, second = (line.partition("░")[0] for line in lines.lines())
+        collected.take(event("serp-query", section=title, round=1, queries=[]))
+    first, second = (line.partition("░")[0] for line in section_lines(collected))
     assert cell_len(first) == cell_len(second)
     assert "…" in first
 

@@ -2,8 +2,7 @@
 
 import sqlite3
 
-from deep_research.documents.corpus.catalogue import Catalogue
-from deep_research.documents.corpus.folder import FolderCorpus
+from deep_research.documents.corpus.folder import Catalogue, FolderCorpus
 
 
 async def test_folders_and_documents_are_listed(corpus, docs, tmp_path):

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from deep_research.documents.corpus import index
-from deep_research.documents.corpus.folder import FolderCorpus
-from deep_research.documents.corpus.opening import open_index
+from deep_research.documents.corpus.folder import FolderCorpus, open_index
 from deep_research.documents.corpus.refresh import refresh
 from deep_research.documents.corpus.sqlite_index import IndexFile
 from deep_research.documents.corpus.stored import FolderFiles

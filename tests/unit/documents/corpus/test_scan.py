@@ -5,9 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from deep_research.documents.corpus.files import locate
 from deep_research.documents.corpus.port import Skipped, Survey
-from deep_research.documents.corpus.scan import Scan, ScannedFile, check_documents, require_documents, scan_folder
+from deep_research.documents.corpus.scan import (
+    Scan,
+    ScannedFile,
+    check_documents,
+    locate,
+    require_documents,
+    scan_folder,
+)
 from deep_research.errors import InputError, SourceError
 
 

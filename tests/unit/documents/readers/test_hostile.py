@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from deep_research.documents.corpus.files import read_bytes
+from deep_research.documents.corpus.scan import read_bytes
 from deep_research.documents.readers import docx, read
 from deep_research.errors import SourceError
 from tests.unit.documents.readers.hostile_files import crowded_zip, lying_zip

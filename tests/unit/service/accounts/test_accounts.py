@@ -14,8 +14,7 @@ from pydantic import SecretStr
 from deep_research.errors import LimitReached, NotFound, SignInFailed, TooManyTries
 from deep_research.request import Budget, Depth, ResearchRequest, Spend
 from deep_research.service.accounts.accounts import SIGN_IN_FOR, Accounts, Limits
-from deep_research.service.accounts.action_log import ActionLog
-from deep_research.service.accounts.identity import LOCAL, Identity
+from deep_research.service.accounts.identity import LOCAL, ActionLog, Identity
 from deep_research.service.accounts.limits import UsageLimits
 from deep_research.service.accounts.passwords import Passwords
 from deep_research.service.database import open_server_database

@@ -7,8 +7,8 @@ import pytest
 
 from deep_research.errors import InputError
 from deep_research.service.database import ServerDatabase
-from deep_research.service.runs.idempotency import reserved_run
 from deep_research.service.runs.new_run import NewRun
+from deep_research.service.service import reserved_run
 
 
 async def test_a_key_stands_for_one_run_of_one_user_for_a_day(tmp_path):

@@ -11,8 +11,7 @@ import pytest_asyncio
 from pydantic import SecretStr
 
 from deep_research.events import LiveText
-from deep_research.service.runs.queues import open_queue
-from deep_research.service.runs.run_queue import RunQueue, read_figures
+from deep_research.service.runs.run_queue import RunQueue, open_queue, read_figures
 from deep_research.settings import Settings
 from deep_research.storage.store.lease import current_owner
 from deep_research.storage.store.port import NewEvent

@@ -11,7 +11,7 @@ import pytest
 from deep_research.errors import StoreLocked, UsageError
 from deep_research.storage.database.port import Session
 from deep_research.storage.database.sqlite import SqliteFile
-from deep_research.storage.store.write_queue import WriteQueue
+from deep_research.storage.store.store import WriteQueue
 from tests.support.waiting import until
 
 

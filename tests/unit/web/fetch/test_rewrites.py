@@ -1,6 +1,6 @@
 import pytest
 
-from deep_research.web.fetch.rewrites import text_addresses
+from deep_research.web.fetch.web import text_addresses
 
 RAW = "https://raw.githubusercontent.com"
 

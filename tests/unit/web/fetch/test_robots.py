@@ -1,6 +1,6 @@
 import pytest
 
-from deep_research.web.fetch.robots import parse_robots
+from deep_research.web.fetch.politeness import parse_robots
 
 ROBOTS = """\ufeff# A comment
 User-agent: BadBot

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 import pytest
 
 from deep_research.errors import NetworkError
-from deep_research.web.net.dialer import resolved_by_system
+from deep_research.web.net.client import resolved_by_system
 
 
 def answer(ip: str):
