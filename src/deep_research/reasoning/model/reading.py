@@ -59,7 +59,7 @@ _HOLLOW_TOKENS = 25
 _READ_AT_ONCE, _TOKENS_A_DOCUMENT = 6_000, 150
 # Of more pages than this a model chooses nothing: of so many tokens of each, its chapters' prompts show what fits
 # them best.
-_MOST_READ, _TOKENS_OF_MANY, _FIRST_OF_MANY = 100, 2_000, 3
+MOST_READ, _TOKENS_OF_MANY, _FIRST_OF_MANY = 100, 2_000, 3
 # The marks around a passage take so many.
 _MARK_TOKENS = 16
 # A document that takes no more of the window, and no more tokens, is read whole by whoever writes.
@@ -79,7 +79,7 @@ class ReadingByModel(ModelActs):
         long: list[Document] = []
         brief = self._brief(reading.brief)
         room = self.context.available_tokens(brief, self._extract_task(reading, []), max_tokens=_EXTRACT.max_tokens)
-        is_bulk = reading.brief.depth.max_pages > _MOST_READ
+        is_bulk = reading.brief.depth.max_pages > MOST_READ
         for document in reading.documents:
             size, is_suspect = tokens_at_most(document.text), PROMPT_INJECTION_FOUND in document.warnings
             alone = reading.replace(documents=(document,))

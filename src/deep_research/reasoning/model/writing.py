@@ -35,6 +35,7 @@ from deep_research.reasoning.model.prompting import (
     show_evidence,
 )
 from deep_research.reasoning.model.prose import ParsedProse, is_in_language, read_report, read_row, read_sentences
+from deep_research.reasoning.model.reading import MOST_READ
 from deep_research.reasoning.rules.question.analysis import is_short_answer
 from deep_research.reasoning.rules.quoting.drafting import MAX_ABSTRACT_LENGTH
 from deep_research.reasoning.rules.weighing.charts import MAX_CHARTS, chart_of, possible_series
@@ -312,7 +313,9 @@ class WritingByModel(ModelActs):
         pairs = in_words(connections_of(findings), {id_: label for label, id_ in labels.items()})
         paired = [f"Figures of two documents that may belong together:\n{listed(pairs)}"] if pairs else []
         shared = [brief, *material.blocks, *noted, *paired]
-        return self.context.request(act, tail, shared=shared, left_out=material.left_out), labels
+        # Of so many pages nobody chose passages: what does not fit is no loss.
+        left_out = 0 if findings.brief.depth.max_pages > MOST_READ else material.left_out
+        return self.context.request(act, tail, shared=shared, left_out=left_out), labels
 
     def _noted(self, findings: Findings) -> list[str]:
         """Return what was planned and counted: sections, how well figures are backed, where sources differ."""
