@@ -5,9 +5,11 @@ from itertools import pairwise
 
 import pytest
 
-from deep_research.reasoning.rules.quoting.offering import offered_first
+from deep_research.reasoning.rules.quoting.offering import offered_first, states_of
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
+from deep_research.reasoning.values import Context
 from deep_research.report.sources.document import Document
+from tests.unit.reasoning.pieces import piece
 
 ENGLISH = (
     "PEP 900 – A lock file",
@@ -98,3 +100,25 @@ async def test_a_document_is_offered_whole_and_nothing_twice() -> None:
     in_order = await ExtractiveReasoner().passages(document, ("Which lock files are there?",), is_whole=True)
     assert sorted(ranked, key=lambda each: each.start) == in_order
     assert all(before.end <= after.start for before, after in pairwise(in_order))
+
+
+def test_where_a_thing_stands_is_told_by_its_newest_its_oldest_and_an_undated_passage() -> None:
+    told = {
+        "2018": "RuntimeClass is an alpha feature of this release.",
+        "2019": "RuntimeClass is now a beta feature.",
+        "2020": "RuntimeClass graduated and is stable.",
+        "": "RuntimeClass is stable since version 1.20.",
+        "2024": "Other things graduated and are stable.",
+        "2025": "RuntimeClass chooses among what runs containers.",
+    }
+    pieces = [piece(text, year or "undated") for year, text in told.items()]
+    contexts = {one.id: Context(title="t", published=year) for one, year in zip(pieces, told, strict=True)}
+    found = states_of(("RuntimeClass: choice of a runtime",), pieces, contexts)
+    assert {one.document for one in found} == {"2018", "2020", "undated"}
+
+
+def test_what_stands_under_a_heading_is_about_it() -> None:
+    one = piece("It graduated in this release.", "notes")
+    contexts = {one.id: Context(title="t", headings="News › 用户命名空间 User Namespaces")}
+    assert states_of(("User namespaces",), [one], contexts) == (one,)
+    assert states_of(("Seccomp",), [one], contexts) == ()
