@@ -75,7 +75,7 @@ def test_a_field_is_read_far_and_told_at_length(tmp_path: Path, script: Script, 
     assert all(f"\n## {title}\n" in run.report for title in run.world.script.titles)
     # The last one follows on what the other says.
     first, last = [request.text for request in run.world.analyst.requests if request.act == "draft"]
-    assert ("<draft>" in first, "<draft>" in last) == (False, True)
+    assert ("<draft>\n" in first, "<draft>\n" in last) == (False, True)
     assert json.loads((run.folder / "clarify.json").read_text(encoding="utf-8"))["assessment"]["breadth"] == "field"
     assert run.check["passed"]
 
