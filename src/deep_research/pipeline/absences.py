@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from math import log
+from math import fsum, log
 
 from deep_research.errors import CallFailed
 from deep_research.pipeline.context import StageContext
@@ -84,7 +84,8 @@ def likely_stretches(sentences: Sequence[Sentence], documents: Sequence[Document
         weights = {
             term: (1 + (term in basis)) * log(1 + len(units) / counts[term]) for term in basis | said if term in counts
         }
-        scores = [sum(weights[term] for term in weights.keys() & own) for own in terms]
+        # A set has another order in each process: the sum is the same to the last digit.
+        scores = [fsum(weights[term] for term in weights.keys() & own) for own in terms]
         rankings.append(sorted(range(len(units)), key=lambda at: -scores[at]))
     return [units[at] for at in dict.fromkeys(at for best in zip(*rankings, strict=True) for at in best)]
 

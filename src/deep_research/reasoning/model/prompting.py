@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import log, sqrt
+from math import fsum, log, sqrt
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -223,7 +223,8 @@ def _weakest_first(
     for indexes, own in zip(parts, terms, strict=True):
         # A long passage shares more words, and takes more room.
         length = sum(len(evidence[index].quote) for index in indexes)
-        worth = sum(log(1 + len(parts) / counts[term]) for term in own) / sqrt(length + 1)
+        # A set has another order in each process: the sum is the same to the last digit.
+        worth = fsum(log(1 + len(parts) / counts[term]) for term in own) / sqrt(length + 1)
         ranks.append((max(evidence[index].score for index in indexes), worth, -indexes[0], indexes))
     if of_each:
         return _beside_the_best(ranks, evidence, of_each)

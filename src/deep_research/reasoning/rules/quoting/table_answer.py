@@ -4,6 +4,7 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import fsum
 from typing import Any, NamedTuple
 
 from deep_research.reasoning.values import QuestionAnalysis
@@ -285,7 +286,7 @@ def _measured(columns: Sequence[TextColumn], asks: _Asks, near: str, *, is_sure:
 
     def worth(column: TextColumn) -> float:
         own = column.terms & (named if is_sure else named | asks.terms)
-        words: float = sum((1 + (term in named)) / shared[term] for term in own) / max(len(column.terms), 1) ** 0.5
+        words: float = fsum((1 + (term in named)) / shared[term] for term in own) / max(len(column.terms), 1) ** 0.5
         label = to_simplified(column.label)
         words += 2 * any(sign in label for sign in counters) + bool(is_money and _MONEY.search(label))
         words += is_sum * (bool(_TOTAL.search(label)) - bool(_EACH.search(label)))

@@ -6,7 +6,7 @@ They are offered to whoever writes, with the sum done; whether they can be compa
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from math import log
+from math import fsum, log
 from typing import NamedTuple
 
 from deep_research.reasoning.rules.weighing.claims import FigureClaim, ranked_claims
@@ -59,7 +59,7 @@ def _worth(one: FigureClaim, other: FigureClaim, counts: Counter[str], total: in
     least = _MIN_SHARED_OF_SHARES if unit == "%" else _MIN_SHARED
     if not _NEAR <= ratio <= _FAR or len(shared) < least:
         return 0.0
-    return sum(log(1 + total / counts[term]) for term in shared)
+    return fsum(log(1 + total / counts[term]) for term in shared)
 
 
 def _told(claim: FigureClaim) -> str:
