@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from deep_research.report.evidence.passage import Passage
+from deep_research.report.sources.head import head_facts
 from deep_research.text.headings import headings_above
 from deep_research.text.sentences import split_sentences
 from deep_research.text.tables import TextTable, find_tables
@@ -167,7 +168,9 @@ def _objection(sentence: ShippedSentence, listing: Listing, read: Callable[[str]
     sources = {source.document: source for source in listing.sources.values()}
     cited = [sources[piece.document] for piece in passages if piece.document in sources]
     named = [source.title for source in cited]
-    named += [headings_above(document.text, piece.start) for piece in passages if (document := read(piece.document))]
+    for piece in passages:
+        if document := read(piece.document):
+            named += [headings_above(document.text, piece.start), *(fact.text for fact in head_facts(document.text))]
     asked, language = (listing.edition.question, listing.edition.language) if listing.edition else ("", "en")
     # What a document says is of its day.
     titles = [*stored, *(source.title for source in sources.values()), *(source.published for source in cited)]

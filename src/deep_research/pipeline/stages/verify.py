@@ -100,13 +100,23 @@ class CheckedSources:
         """Return what stands around passages and says whose they are, and of when; and the common names."""
         found = [self.common_names]
         for where in (self.contexts[piece.id] for piece in passages if piece.id in self.contexts):
-            found += [where.title, where.author, where.opening, where.headings, where.published, where.near]
+            found += [
+                where.title,
+                where.author,
+                where.opening,
+                where.headings,
+                where.facts,
+                where.published,
+                where.near,
+            ]
         return found
 
     def named(self, passages: Iterable[Evidence]) -> list[str]:
-        """Return what the passages' documents and parts are called: a sentence may name them so, numbers included."""
+        """Return what the passages' documents and parts are called, and what their heads say: a sentence may tell so,
+        numbers included.
+        """
         found = (self.contexts[piece.id] for piece in passages if piece.id in self.contexts)
-        return [text for where in found for text in (where.title, where.headings)]
+        return [text for where in found for text in (where.title, where.headings, where.facts)]
 
     @property
     def asked(self) -> str:
@@ -328,8 +338,9 @@ def _judged(
     verdict = _proved(kind, judgement.span, remark, sentence, passages)
     titles = (text for text in named if is_related(sentence.text, text))
     if verdict.kind == "not_checked" and passages and any(find_span(judgement.span, text) for text in titles):
-        # A title or a heading says it.
-        verdict = Verdict(kind=kind, reason="judged", evidence=passages[0].id)
+        # A title, a heading or a head says it.
+        first = passages[0]
+        verdict = Verdict(kind=kind, reason="judged", evidence=first.id, start=first.start, end=first.end)
     if verdict.kind == "not_checked":
         return _unjudged(sentence, passages, verdict.reason)
     if sentence.kind == "calculation":

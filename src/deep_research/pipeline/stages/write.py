@@ -404,7 +404,9 @@ async def write(state: DeepResearchState, context: StageContext, reporter: Repor
         titles=tuple([(await context.records.document(document)).title for document in documents]),
         gaps=tuple(unanswered(state.followed_outcomes, findings)),
     )
-    edited, disputed = await both(_edited(draft, sources, context), _disputed(findings, state, sources, context))
+    (edited, sources), disputed = await both(
+        _edited(draft, sources, context), _disputed(findings, state, sources, context)
+    )
     body = accepted(edited, sources)
     body = await _with_quotes(body, drafted, findings, sources, context)
     words = words_in(brief.language)
@@ -456,17 +458,22 @@ def _refuting(paragraphs: Sequence[Paragraph]) -> list[str]:
     return [verdict.evidence for verdict in verdicts if verdict and verdict.kind == "false" and verdict.evidence]
 
 
-async def _edited(draft: Draft, sources: CheckedSources, context: StageContext) -> Paragraphs:
-    """Return the text as an editor mended it, a long one by chapters first; what was changed is checked again."""
+async def _edited(draft: Draft, sources: CheckedSources, context: StageContext) -> tuple[Paragraphs, CheckedSources]:
+    """Return the text as an editor mended it, a long one by chapters first; what was changed is checked again.
+
+    With what was read for that, the sources are more than before.
+    """
     if draft.words > MOST_IN_ONE_PIECE:
         chapters = [tuple(own) for _, own in groupby(draft.paragraphs, key=lambda paragraph: paragraph.section)]
         # Length and charts are looked at in the whole.
         parts = [draft.replace(paragraphs=own, words=0, figures=()) for own in chapters]
         edited = await fan_out("chapter", parts, _mended, context)
         whole = await judged([paragraph for own in edited for paragraph in own], sources, context.at("chapters"))
-        draft = draft.replace(paragraphs=whole)
+        sources = await with_passages(sources, _refuting(whole), context)
+        draft = draft.replace(paragraphs=whole, evidence=sources.evidence, contexts=dict(sources.contexts))
     mended = await _mended(draft, context)
-    return mended if mended == draft.paragraphs else await judged(mended, sources, context.at("edited"))
+    is_same = mended == draft.paragraphs
+    return mended if is_same else await judged(mended, sources, context.at("edited")), sources
 
 
 async def _mended(draft: Draft, context: StageContext) -> Paragraphs:

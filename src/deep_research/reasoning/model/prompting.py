@@ -197,8 +197,8 @@ def show_evidence(
         for index in indexes:
             del shown[index]
             total -= sizes[index]
-            # What nobody chose is no loss.
-            left_out += evidence[index].score > 0
+            # What nobody chose is no loss, unless it is cited.
+            left_out += only is not None or evidence[index].score > 0
     labels = {f"{LABEL}{index + 1}": evidence[index].id for index in sorted(shown)}
     return Material((*listed, *(shown[index] for index in sorted(shown))), labels, left_out)
 
@@ -243,17 +243,17 @@ _Rank = tuple[float, float, int, Sequence[int]]
 def _beside_the_best(ranks: Sequence[_Rank], evidence: Sequence[Evidence], of_each: int) -> list[Sequence[int]]:
     """Return parts by how little they have of what is sought; the best of each document come last.
 
-    Half of these are those with the best scores, which tell what the document is and what became of it.
+    The best are those with the best scores, which tell what the document is and what became of it, and those with most
+    of what is sought, by turns.
     """
-    best = set[int]()
+    levels: dict[int, int] = {}
     for order in (sorted(ranks, reverse=True), sorted(ranks, key=lambda rank: (-rank[1], -rank[2]))):
         seen = Counter[str]()
         for *_, first, _indexes in order:
             document = evidence[-first].document
-            if seen[document] < of_each // 2 and first not in best:
-                seen[document] += 1
-                best.add(first)
-    kept = sorted((first in best, worth, first, indexes) for _, worth, first, indexes in ranks)
+            levels[first] = max(levels.get(first, 0), of_each // 2 - seen[document])
+            seen[document] += 1
+    kept = sorted((levels[first], worth, first, indexes) for _, worth, first, indexes in ranks)
     return [indexes for *_, indexes in kept]
 
 

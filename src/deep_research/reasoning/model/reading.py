@@ -49,7 +49,7 @@ _USUAL_RELEVANCE = 6
 _MAX_FINDINGS, _LEAST_CHOSEN = 12, 5
 _MAX_GAPS = 5
 # Whoever judges a round sees the best passages of each document that it read.
-_MAX_JUDGED = 9_000
+_MAX_JUDGED = 6_000
 _MAX_SYNTHESIS = 1_600
 _MAX_ENTRIES = 160
 _MAX_TITLE_CHARS, _MAX_HEAD_CHARS = 200, 500
@@ -59,7 +59,7 @@ _HOLLOW_TOKENS = 25
 _READ_AT_ONCE, _TOKENS_A_DOCUMENT = 6_000, 150
 # Of more pages than this a model chooses nothing: of so many tokens of each, its chapters' prompts show what fits
 # them best.
-MOST_READ, _TOKENS_OF_MANY, _FIRST_OF_MANY = 100, 2_000, 3
+MOST_READ, _TOKENS_OF_MANY, _FIRST_OF_MANY = 100, 4_000, 3
 # The marks around a passage take so many.
 _MARK_TOKENS = 16
 # A document that takes no more of the window, and no more tokens, is read whole by whoever writes.
@@ -153,11 +153,12 @@ class ReadingByModel(ModelActs):
         chosen, found = await self.fallback.extract(reading), []
         ranked = await self.fallback.passages(document, (reading.brief.question, *reading.sought), is_whole=is_whole)
         passages = _below(_head(document), ranked) if is_whole else _fitting(ranked, _TOKENS_OF_MANY)
-        first = () if is_whole else passages[:_FIRST_OF_MANY]
+        # What became of a thing says more than how its page begins.
+        first = {} if is_whole else {each: _SCORE_OF_TEN - at for at, each in enumerate(_fate_first(passages))}
         for candidate in sorted(passages, key=lambda each: each.start):
             near = [one for one in chosen if one.start < candidate.end and candidate.start < one.end]
             best = max(near, key=lambda one: one.score, default=Finding(start=0, end=0, finding=""))
-            score = _SCORE_OF_TEN if candidate in first else best.score
+            score = first.get(candidate, best.score)
             found.append(candidate.replace(document=document.id, score=score, section=best.section))
         return found
 
@@ -295,6 +296,11 @@ def _with_heads(reading: ReadingRequest, chosen: Sequence[Finding]) -> Iterator[
         if own and (head := _head(document)):
             best = max(own, key=lambda each: each.score)
             yield head.replace(score=best.score, section=best.section)
+
+
+def _fate_first(passages: Sequence[Finding]) -> list[Finding]:
+    """Return the first passages of those offered, of which the opening comes second."""
+    return [*passages[1:2], *passages[:1], *passages[2:_FIRST_OF_MANY]]
 
 
 class _Offered(NamedTuple):

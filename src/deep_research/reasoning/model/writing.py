@@ -137,7 +137,8 @@ _LAST = (
     "Where it says what to do, it rests on the other chapters: what they found necessary has its step, a step stands"
     " after those it needs, and what they call doubtful or unsettled is no step. First it ranks the options that the"
     " asker has, in a table where there are several: what each costs, gives and risks, with one or two calculations"
-    " that carry the order, and why the others come after. It ends with {steps} No table tells the steps again."
+    " that carry the order, and why the others come after. What the sources ask of somebody in the asker's place (must,"
+    " should, never) is in the steps. It ends with {steps} No table tells the steps again."
 )
 _FORMS: dict[QuestionKind, str] = {
     "list": "The list is a table with every item that meets the condition.",

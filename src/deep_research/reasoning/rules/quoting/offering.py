@@ -26,11 +26,15 @@ _FATE = re.compile(
 # How far something has come.
 _STATE = re.compile(
     r"(?i)\b(?:alpha|beta|GA|stable|final|draft|stagnant|general(?:ly)? availab(?:le|ility)|graduat(?:es|ed|ion)"
-    r"|enabled by default|no longer)\b|稳定|正式(?:可用|发布|版)|特性状态|默认启用|进入"
+    r"|(?:proposed|considered|scheduled|declined) for|enabled by default|no longer)\b"
+    r"|稳定|正式(?:可用|发布|版)|特性状态|默认启用|进入"
+)
+_SETTLED = re.compile(
+    r"(?i)\b(?:GA|stable|final|general(?:ly)? availab|graduat|removed|withdrawn|rejected)|稳定|正式|移除|撤回"
 )
 # The opening stands before all; then, beside what speaks of all that is asked, what tells the document's own fate, what
 # speaks of problems, and what stands first under a heading or in a table.
-_OPENING, _FATE_TOLD, _PROBLEM, _FIRST, _QUESTION = 9.0, 1.0, 0.2, 0.25, 3.0
+_OPENING, _FATE_TOLD, _STATE_TOLD, _PROBLEM, _FIRST, _QUESTION = 9.0, 2.0, 1.0, 0.2, 0.25, 3.0
 _MAX_PROBLEMS = 2
 # Each further unit of a section, or row of a table, counts so much less than the one before.
 _SAME_SECTION = 0.9
@@ -53,10 +57,12 @@ def offered_first(text: str, stretches: Stretches, title: str, asked: Sequence[s
     for at, unit in enumerate(units):
         own = groups.setdefault(unit.header or unit.heading, [])
         beside = _PROBLEM * min(len(unit.terms & problems), _MAX_PROBLEMS) + _FIRST * (not own)
-        is_told = _tells_fate(unit, named, is_first=not own) or _tells_state(
-            (each.text for each in unit.sentences), unit.heading, sought
+        sentences = [each.text for each in unit.sentences]
+        told = max(
+            _FATE_TOLD * _tells_fate(unit, named, is_first=not own),
+            _STATE_TOLD * _tells_state(sentences, unit.heading, sought),
         )
-        worth[at] = _OPENING * (not at) + _FATE_TOLD * is_told
+        worth[at] = _OPENING * (not at) + told
         own.append((heard[at] + beside, at))
     for own in groups.values():
         for rank, (beside, at) in enumerate(sorted(own, key=lambda each: -each[0])):
@@ -92,7 +98,9 @@ def _tells_fate(unit: Unit, named: frozenset[str], *, is_first: bool) -> bool:
 def states_of(
     names: Sequence[str], evidence: Sequence[Evidence], contexts: Mapping[str, Context]
 ) -> tuple[Evidence, ...]:
-    """Return the passages that tell where things stand: of each the newest, one that has no date, and the oldest."""
+    """Return the passages that tell where things stand: of each the newest, the newest that says it is settled, one
+    that has no date, and the oldest.
+    """
     found: dict[str, Evidence] = {}
     lines = {piece.id: [piece.quote[start:end] for start, end in split_sentences(piece.quote)] for piece in evidence}
     for pattern in map(name_pattern, names):
@@ -100,13 +108,16 @@ def states_of(
         own.sort(key=lambda piece: contexts[piece.id].published)
         undated = [piece for piece in own if not contexts[piece.id].published]
         dated = own[len(undated) :]
-        found |= {piece.id: piece for piece in (*dated[-1:], *undated[:1], *dated[:1])}
+        settled = [piece for piece in dated if _SETTLED.search(piece.quote)]
+        found |= {piece.id: piece for piece in (*dated[-1:], *settled[-1:], *undated[:1], *dated[:1])}
     return tuple(found.values())
 
 
 def _tells_state(lines: Iterable[str], heading: str, names: Iterable[re.Pattern[str]]) -> bool:
     """Return whether sentences, or the heading above them, name one of these things and say where it stands."""
     head = heading.split(" › ")[-1]
-    told = [plain for line in (head, *lines) if _STATE.search(plain := to_simplified(line)) or _FATE.search(plain)]
-    # What stands under a heading is about it.
-    return bool(told) and any(name.search(head) or any(map(name.search, told)) for name in names)
+    plain = [to_simplified(line) for line in (head, *lines)]
+    told = [line for line in plain if _STATE.search(line) or _FATE.search(line)]
+    # What stands under a heading is about it, and a heading may be all that tells.
+    about = plain if plain[0] in told else told
+    return bool(told) and any(name.search(head) or any(map(name.search, about)) for name in names)
