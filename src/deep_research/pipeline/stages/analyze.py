@@ -39,7 +39,9 @@ async def disagreements(findings: Findings, state: DeepResearchState, records: R
     contexts = await _context_by_id(evidence, records)
     title = words_in(findings.brief.language)("report.disagreements")
     tables = await in_thread(find_disagreements, cited, section=title, gathered=evidence, places=contexts)
-    rows = iter(await _backed(await in_thread(weigh_tables, tables, evidence, contexts), records) if tables else ())
+    rows = iter(
+        await _backed(await in_thread(weigh_tables, tables, evidence, contexts), state, records) if tables else ()
+    )
     return [table.replace(sentences=tuple(islice(rows, len(table.sentences)))) for table in tables]
 
 
@@ -63,9 +65,11 @@ async def _context_by_id(evidence: Sequence[Evidence], records: RunRecords) -> d
     return found
 
 
-async def _backed(weighed: Sequence[Weighed], records: RunRecords) -> list[Sentence]:
-    documents = dict.fromkeys(document for one in weighed for document in one.documents)
-    sources = await _sources(documents, records)
+async def _backed(weighed: Sequence[Weighed], state: DeepResearchState, records: RunRecords) -> list[Sentence]:
+    documents = [document for one in weighed for document in one.documents]
+    # Whose text a copy is counts, whether or not the original is cited.
+    originals = (state.copies[document] for document in documents if document in state.copies)
+    sources = await _sources(dict.fromkeys([*documents, *originals]), records)
     return [one.row.replace(backing=_backing(one, sources)) for one in weighed]
 
 
@@ -124,7 +128,9 @@ class ResearchAnalyzer:
         """Look at the findings from several sides, knowing how well their main statements are backed."""
         evidence = await _evidence(findings, state, context.records)
         contexts = await _context_by_id(evidence, context.records)
-        statements = await _backed(await in_thread(weigh_findings, findings, evidence, contexts), context.records)
+        statements = await _backed(
+            await in_thread(weigh_findings, findings, evidence, contexts), state, context.records
+        )
         return await context.reason(Reasoner.analyze, findings.replace(strength=tuple(statements)))
 
 

@@ -16,6 +16,7 @@ from deep_research.reasoning.rules.quoting.offering import states_of
 from deep_research.reasoning.values import Analysis, ChapterPlan, Draft, Findings, Paragraphs, SectionPlan, SectionWork
 from deep_research.report.paragraph import Paragraph
 from deep_research.request import BUDGET_KINDS, REPORT_WORDS
+from deep_research.text.in_thread import in_thread
 
 # One thing is told in few.
 _PRECISE_WORDS = 200
@@ -53,7 +54,7 @@ async def _in_chapters(findings: Findings, context: StageContext) -> Paragraphs:
     chapters = await context.reason(Reasoner.outline, findings)
     share = int((findings.words - ANSWER_WORDS) / (len(chapters) - 1 + _LAST_SHARE))
     all_ = findings.replace(chapters=chapters, words=share)
-    *parts, last = [chapter_of(all_, number) for number in range(1, len(chapters) + 1)]
+    *parts, last = await in_thread(_parts_of, all_)
     last = last.replace(words=int(_LAST_SHARE * share))
     written = await fan_out("chapter", parts, lambda own, at: at.reason(Reasoner.draft, own), context)
     before = _titled(chapters[:-1], written)
@@ -85,6 +86,10 @@ def _following(findings: Findings, before: Paragraphs, whole: Findings) -> Findi
     known = {piece.id for piece in work.evidence}
     others = tuple(piece for piece in whole.evidence if piece.id in cited - known)
     return findings.replace(sections=(work.replace(evidence=(*work.evidence, *others)),), written=before)
+
+
+def _parts_of(findings: Findings) -> list[Findings]:
+    return [chapter_of(findings, number) for number in range(1, len(findings.chapters) + 1)]
 
 
 def chapter_of(findings: Findings, number: int) -> Findings:

@@ -1,7 +1,6 @@
 """What a model is asked to write and to judge: the report, its sentences, and what to mend of it."""
 
 import re
-import sys
 from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
 from typing import get_args
@@ -451,7 +450,7 @@ class WritingByModel(ModelActs):
 
 def labels_of(evidence: Sequence[Evidence]) -> dict[str, str]:
     """Return the labels of passages, none of which has to be shown."""
-    return show_evidence(evidence, limit=sys.maxsize).labels
+    return {f"{LABEL}{number}": piece.id for number, piece in enumerate(evidence, start=1)}
 
 
 def _own_passages(findings: Findings) -> set[str]:

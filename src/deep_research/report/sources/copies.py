@@ -92,9 +92,15 @@ def group_copies(texts: Mapping[str, ComparedText]) -> dict[str, str]:
     return {name: names[leader] for name, leader in zip(names, leaders, strict=True)}
 
 
-def _preference(name: str, each: ComparedText) -> tuple[date, bool, int, str]:
+def _preference(name: str, each: ComparedText) -> tuple[date, bool, int, str, str]:
     days = days_of(each.published)
-    return days[1] if days else date.max, source_quality_of(each.address) != "primary", -len(each.text), name
+    return (
+        days[1] if days else date.max,
+        source_quality_of(each.address) != "primary",
+        -len(each.text),
+        each.address,
+        name,
+    )
 
 
 @lru_cache(maxsize=128)

@@ -4,7 +4,7 @@ stands. It chooses nothing: whoever reads takes what fits.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import fsum, log
 
 from deep_research.reasoning.rules.question.sections import aspects
@@ -102,15 +102,21 @@ def states_of(
     that has no date, and the oldest.
     """
     found: dict[str, Evidence] = {}
-    lines = {piece.id: [piece.quote[start:end] for start, end in split_sentences(piece.quote)] for piece in evidence}
     for pattern in map(name_pattern, names):
-        own = [piece for piece in evidence if _tells_state(lines[piece.id], contexts[piece.id].headings, [pattern])]
+        named = (
+            piece for piece in evidence if pattern.search(piece.quote) or pattern.search(contexts[piece.id].headings)
+        )
+        own = [piece for piece in named if _tells_state(_lines(piece.quote), contexts[piece.id].headings, [pattern])]
         own.sort(key=lambda piece: contexts[piece.id].published)
         undated = [piece for piece in own if not contexts[piece.id].published]
         dated = own[len(undated) :]
         settled = [piece for piece in dated if _SETTLED.search(piece.quote)]
         found |= {piece.id: piece for piece in (*dated[-1:], *settled[-1:], *undated[:1], *dated[:1])}
     return tuple(found.values())
+
+
+def _lines(text: str) -> Iterator[str]:
+    return (text[start:end] for start, end in split_sentences(text))
 
 
 def _tells_state(lines: Iterable[str], heading: str, names: Iterable[re.Pattern[str]]) -> bool:

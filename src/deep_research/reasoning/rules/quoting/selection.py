@@ -17,6 +17,7 @@ from deep_research.text.dates import find_dates
 from deep_research.text.folding import to_simplified
 from deep_research.text.quantities import find_quantities
 from deep_research.text.sentences import split_sentences
+from deep_research.value import digest
 from deep_research.verify.particulars import particulars
 from deep_research.verify.trimming import possible_cuts
 
@@ -242,7 +243,7 @@ def _signs(text: str) -> set[str]:
 
 def best_first(evidence: Iterable[Evidence]) -> list[Evidence]:
     """Return evidence by its score, the best first; of what several copies of a text say alike, one copy has it all."""
-    return sorted(evidence, key=lambda piece: (-piece.score, piece.document, piece.start))
+    return sorted(evidence, key=lambda piece: (-piece.score, digest(piece.quote), piece.document))
 
 
 def by_document(ranked: Sequence[Evidence]) -> list[Evidence]:
