@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 Json: TypeAlias = JsonValue
 JsonObject: TypeAlias = dict[str, JsonValue]
+Strings: TypeAlias = tuple[str, ...]
 
 
 class Value(BaseModel):

@@ -128,7 +128,7 @@ class _Telling:
         return _Item(line, tuple(map(_plain, values)))
 
     def _listed(self, addresses: tuple[str, ...]) -> str:
-        return self.words("report.list_separator").join(addresses)
+        return self.words.listed(addresses)
 
 
 def _plain(text: str) -> _Note:

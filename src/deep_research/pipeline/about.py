@@ -9,7 +9,7 @@ from deep_research.pipeline.journal import model_calls
 from deep_research.pipeline.prompt_meter import PromptSize
 from deep_research.pipeline.records import RunRecords
 from deep_research.reasoning.values import Paragraphs, Strings
-from deep_research.report.paragraph import Paragraph, is_quoted, note
+from deep_research.report.paragraph import Paragraph, is_quoted, note, sentences_of
 from deep_research.request import BUDGET_KINDS, Budget
 from deep_research.text.messages.words import Words
 
@@ -23,9 +23,7 @@ def cuts_of(gaps: Sequence[Gap], budget: Budget, words: Words) -> Strings:
     for kind in BUDGET_KINDS:
         refused = Counter(gap.kind for gap in gaps if gap.budget == kind)
         if refused:
-            left_out = words("report.list_separator").join(
-                words(f"left_out.{what}", count=count) for what, count in sorted(refused.items())
-            )
+            left_out = words.listed(words(f"left_out.{what}", count=count) for what, count in sorted(refused.items()))
             lines.append(words(f"budget.{kind}", limit=f"{budget.limit(kind):g}", left_out=left_out))
     failed_acts = sum(gap.kind in ("act", "model") for gap in gaps if not gap.budget)
     if any(gap.kind == "model" for gap in gaps):
@@ -36,7 +34,7 @@ def cuts_of(gaps: Sequence[Gap], budget: Budget, words: Words) -> Strings:
 def unread_of(gaps: Sequence[Gap], words: Words) -> Strings:
     """Name the user's own files that could not be read, for a report that says that something is in no source."""
     unread = [gap.subject for gap in gaps if gap.scope == "index"]
-    return (words("failed.unread", files=words("report.list_separator").join(unread)),) if unread else ()
+    return (words("failed.unread", files=words.listed(unread)),) if unread else ()
 
 
 def limitations_of(gaps: Sequence[Gap], words: Words) -> Strings:
@@ -57,7 +55,7 @@ def limitations_of(gaps: Sequence[Gap], words: Words) -> Strings:
         if gap.kind == "chart":
             charts.setdefault(in_plain_words(gap.reason, words), []).append(gap.subject)
     for reason, titles in charts.items():
-        named = words("report.list_separator").join(filter(None, titles))
+        named = words.listed(filter(None, titles))
         lines.append(words("failed.chart", titles=named, reason=reason) if named else reason)
     for what, (name, limit) in _MAX_LINES.items():
         failed = list(dict.fromkeys(_failure(gap, name, words) for gap in lost if gap.kind == what))
@@ -78,11 +76,11 @@ def wording_of(paragraphs: Sequence[Paragraph], models: Sequence[str], words: Wo
     """Say how much of a report a model worded, and what of that is not supported."""
     claims = (paragraph for paragraph in paragraphs if paragraph.kind == "claim")
     # What the abstract repeats of the body is one sentence.
-    claimed = list({sentence.text: sentence for claim in claims for sentence in claim.sentences}.values())
+    claimed = list({sentence.text: sentence for sentence in sentences_of(claims)}.values())
     worded = [sentence for sentence in claimed if not is_quoted(sentence)]
     if not worded or not models:
         return ()
-    named = words("report.list_separator").join(models)
+    named = words.listed(models)
     lines = [words("limits.worded", count=len(worded), total=len(claimed), models=named)]
     counts = Counter(sentence.verdict.kind for sentence in worded if sentence.verdict)
     lines += [words(f"limits.{kind}", count=counts[kind]) for kind in ("partly", "not_checked") if counts[kind]]
@@ -98,7 +96,7 @@ async def same_judge(records: RunRecords, words: Words) -> Strings:
     """Say which models judged what they wrote."""
     judges = await _models_of(records, "judge")
     both = [name for name in await models_that_wrote(records) if name in judges]
-    return (words("verification.same_judge", models=words("report.list_separator").join(both)),) if both else ()
+    return (words("verification.same_judge", models=words.listed(both)),) if both else ()
 
 
 async def _models_of(records: RunRecords, *acts: str) -> list[str]:

@@ -10,7 +10,7 @@ from deep_research.pipeline.context import StageContext
 from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.values import AbsenceCheck, Brief, Stretch
 from deep_research.report.evidence.passage import Passage, evidence_from
-from deep_research.report.paragraph import Paragraph, Sentence, Verdict
+from deep_research.report.paragraph import Paragraph, Sentence, Verdict, sentences_of
 from deep_research.report.sources.document import Document
 from deep_research.text.analyzer import content_terms
 from deep_research.text.in_thread import in_thread
@@ -28,9 +28,7 @@ async def with_absences_checked(
 
     A model reads the stretches of all texts that could hold what is missing; rules write none.
     """
-    wanted = {
-        id(each): each for one in paragraphs for each in one.sentences if each.kind == "absence" and not each.verdict
-    }
+    wanted = {id(each): each for each in sentences_of(paragraphs) if each.kind == "absence" and not each.verdict}
     if not wanted:
         return list(paragraphs)
     failures: list[CallFailed] = []

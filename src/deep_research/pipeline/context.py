@@ -29,7 +29,6 @@ from deep_research.pipeline.journal import Call, CallResult, Dependencies, Journ
 from deep_research.pipeline.journalled import JournalledModel, Snapshot
 from deep_research.pipeline.prompt_meter import PromptMeter
 from deep_research.pipeline.records import RunRecords
-from deep_research.pipeline.round_log import RoundLog
 from deep_research.pipeline.scope import Scope, fetch_scope
 from deep_research.pipeline.streaming import Emitter, StreamingManager
 from deep_research.reasoning.model.planning import finished_titles
@@ -91,7 +90,6 @@ class RunContext(RunRecords):
     last_try: asyncio.Event = field(default_factory=asyncio.Event)
     meter: PromptMeter = field(default_factory=PromptMeter)
     addresses: dict[str, str] = field(default_factory=dict)
-    rounds: RoundLog = field(default_factory=RoundLog)
 
     async def address_for(self, document: str, *addresses: str) -> str:
         """Return the first of the addresses that no other document of the run has: a page may change as it is read."""
@@ -160,10 +158,6 @@ class StageContext:
     def at(self, *path: object) -> "StageContext":
         """Return the context of a part of this work, with dependencies of its own."""
         return replace(self, scope=self.scope.at(*path), dependencies=self.dependencies.fork())
-
-    def branch(self, *path: object) -> "StageContext":
-        """Return the context of one of several parts that are done at the same time."""
-        return replace(self.at(*path), is_branch=True)
 
     async def call(
         self,

@@ -43,7 +43,7 @@ async def change_course(store: Store, row: RunRow, kind: Course, change: Json) -
             return
         if f"{kind}/{number}" in answers:
             break
-    raise WrongState().with_message("fault.course_late", run=row.id[:8])
+    raise WrongState().with_message("fault.course_late", run=row.short_id)
 
 
 def changes_of(kind: Course, answers: Answers) -> int:
@@ -89,6 +89,11 @@ def is_no_option(answer: str, count: int) -> bool:
     return len(digit) == 1 and digit.isdecimal() and not 0 < int(digit) <= count
 
 
+async def has_work(store: Store, row: RunRow) -> bool:
+    """Say whether there is anything to go on with; a cancelled run must be taken up again on purpose."""
+    return row.status not in ("done", "cancelled") and (row.status != "waiting" or await is_answered(store, row))
+
+
 async def is_answered(store: Store, row: RunRow) -> bool:
     """Say whether the question that a run waits for has been answered."""
     return row.pending is not None and str(row.pending["scope"]) in await store.get_answers(row.id)
@@ -97,7 +102,7 @@ async def is_answered(store: Store, row: RunRow) -> bool:
 async def park_run(store: Store, row: RunRow, *, clock: Clock, lease_s: float) -> None:
     """End a run that seems to end every process that works on it; somebody may have it tried again."""
     lease = await store.lease(row.id, current_owner(), lease_s=lease_s, seen_epoch=row.epoch)
-    parked = RunParked().with_message("fault.parked", run=row.id[:8])
+    parked = RunParked().with_message("fault.parked", run=row.short_id)
     error: JsonObject = {"name": "RunParked", "detail": str(parked), "category": parked.category}
     await StreamingManager(store=store, lease=lease, clock=clock).finish("failed", error=error)
 

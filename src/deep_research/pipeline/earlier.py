@@ -60,12 +60,12 @@ class Earlier(Value):
 def request_following(request: ResearchRequest, row: RunRow) -> ResearchRequest:
     """Return a request that names the run it follows by its whole id; raise `UsageError` where it cannot follow it."""
     if row.status != "done" or row.result is None:
-        raise UsageError().with_message("fault.follow_unfinished", run=row.id[:8], status=row.status)
+        raise UsageError().with_message("fault.follow_unfinished", run=row.short_id, status=row.status)
     if "edition" not in row.result:
-        raise UsageError().with_message("fault.follow_old", run=row.id[:8])
+        raise UsageError().with_message("fault.follow_old", run=row.short_id)
     language = row.result.get("language")
     if request.add and request.language not in (None, language):
-        raise UsageError().with_message("fault.follow_language", run=row.id[:8], language=language)
+        raise UsageError().with_message("fault.follow_language", run=row.short_id, language=language)
     asked = report_language(request.question, request.language)
     # "那成本呢" is written alike in both scripts.
     is_either = asked == "zh-Hans" and language == "zh-Hant" and not tells_script(request.question)

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from deep_research.errors import CannotWrite, DeepResearchError
@@ -23,7 +24,7 @@ async def fan_out(
 
     A branch returns its failures as values; what it raises stops the run, and the other branches with it.
     """
-    branches = [context.branch(label, number) for number in range(1, len(items) + 1)]
+    branches = [replace(context.at(label, number), is_branch=True) for number in range(1, len(items) + 1)]
     results = await together([work(item, branch) for item, branch in zip(items, branches, strict=True)])
     context.dependencies.join([branch.dependencies for branch in branches])
     return results

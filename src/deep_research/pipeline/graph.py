@@ -1,7 +1,6 @@
 """The graph: which node follows which. The nodes are in `nodes.py`, the work is in the stages."""
 
 from functools import lru_cache, partial
-from itertools import pairwise, zip_longest
 from typing import Any
 
 from langgraph.graph import END, START, StateGraph
@@ -11,23 +10,14 @@ from langgraph.types import Send
 from deep_research.pipeline.context import RunContext
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.nodes import Nodes
-from deep_research.pipeline.state import (
-    DeepResearchState,
-    SectionOutput,
-    SectionState,
-    Stage,
-    TaskState,
-    TextOutput,
-    Update,
-)
-from deep_research.reasoning.values import SectionPlan
+from deep_research.pipeline.state import DeepResearchState, SectionState, Stage, TaskState
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 # Supersteps outside the sections: intake with three rounds of questions, both pauses, two allocations, other focuses
 # some twenty times, the ending.
 _TOP_STEPS = 120
-# Supersteps a round of a section takes: queries, task, compress, reflect.
+# Supersteps a round takes: queries, task, compress, reflect.
 _ROUND_STEPS = 4
 # The most that a run can need, with ten rounds: how deep it goes is known only after intake.
 RECURSION_LIMIT = _TOP_STEPS + 2 * _ROUND_STEPS * 10
@@ -49,13 +39,7 @@ def build_graph(machine: StateMachine) -> Graph:
         refocus=nodes.refocus,
         supervise=nodes.supervise,
         analyze=partial(nodes.whole, Stage.ANALYZE),
-        # In a graph of its own: in one with the charts, the check of the text would wait for them.
-        text=_chain_graph(
-            DeepResearchState,
-            TextOutput,
-            draft=partial(nodes.whole, Stage.DRAFT),
-            verify=partial(nodes.whole, Stage.VERIFY),
-        ),
+        text=nodes.text,
         chart=nodes.chart,
         write=nodes.write,
         audit=partial(nodes.whole, Stage.AUDIT),
@@ -82,7 +66,7 @@ def build_graph(machine: StateMachine) -> Graph:
 
 def _research_graph(nodes: Nodes) -> Graph:
     """Return the graph of rounds: queries, what is chosen to be read of all that they found, and judgement."""
-    graph = StateGraph(SectionState, context_schema=RunContext, output_schema=SectionOutput)
+    graph = StateGraph(SectionState, context_schema=RunContext)
     _add_nodes(
         graph,
         reread=nodes.reread,
@@ -104,15 +88,6 @@ def _research_graph(nodes: Nodes) -> Graph:
     return graph.compile()
 
 
-def _chain_graph(state: Any, output: Any, **nodes: Any) -> Graph:
-    """Return a graph of nodes that follow one another."""
-    graph = StateGraph(state, context_schema=RunContext, output_schema=output)
-    _add_nodes(graph, **nodes)
-    for before, after in pairwise((START, *nodes, END)):
-        graph.add_edge(before, after)
-    return graph.compile()
-
-
 def _add_nodes(graph: StateGraph[Any, Any, Any, Any], **nodes: Any) -> None:
     for name, node in nodes.items():
         graph.add_node(name, node)
@@ -126,23 +101,17 @@ def _after_plan(state: DeepResearchState) -> str | list[Send]:
     """Begin again where the user corrected the question when the plan was shown."""
     if state.is_corrected:
         return "intake"
-    title, question = state.plan.research_title, state.brief.question
-    asked = ([one.replace(section=each.title) for one in each.search_queries] for each in state.plan.sections)
-    # The sections take turns: the first round has no room for every query of each.
-    queries = (query for turn in zip_longest(*asked) for query in turn if query)
     research = SectionState(
-        number=state.sections_before + 1,
-        entries=state.plan.entries,
-        focus_followed=state.focus_followed,
-        map_followed=state.map_followed,
-        section=SectionPlan(title=title, description=question, search_queries=tuple(queries)),
-        outline=state.plan.titles,
-        domains=state.plan.domains,
+        brief=state.brief,
+        plan=state.plan,
+        number=state.number,
         scouted=state.scouted,
         earlier=state.earlier,
-        brief=state.brief,
+        focus_followed=state.focus_followed,
+        map_followed=state.map_followed,
         # The round over the documents of an earlier run searches for nothing.
         grants=(*((0,) if state.earlier else ()), *state.grants),
+        entries=state.plan.entries,
         after=state.after,
     )
     return [Send("research", research)]
@@ -161,7 +130,7 @@ def _first(state: SectionState) -> str:
 def _searches(state: SectionState) -> list[Send] | str:
     """Search for the round's queries; where there are none left, links may still lead on."""
     sends = [
-        Send("search", TaskState(**_alone(state), task=number, query=query))
+        Send("search", TaskState(**dict(state), task=number, query=query))
         for number, query in enumerate(state.queries, start=1)
     ]
     return sends or (END if state.stop else "choose")
@@ -169,15 +138,10 @@ def _searches(state: SectionState) -> list[Send] | str:
 
 def _batches(state: SectionState) -> list[Send] | str:
     sends = [
-        Send("batch", TaskState(**_alone(state), task=number, hits=hits, wanted=wanted))
-        for number, (hits, wanted) in enumerate(zip(state.batches, state.pages_wanted, strict=True), start=1)
+        Send("batch", TaskState(**dict(state), task=number, hits=hits, wanted=wanted))
+        for number, (hits, wanted) in enumerate(state.batches, start=1)
     ]
     return sends or "compress"
-
-
-def _alone(state: SectionState) -> Update:
-    """Return what a task is told of its section: what other tasks did and lost is not this one's."""
-    return {**dict(state), "tasks": (), "gaps": (), "gathered_info": ()}
 
 
 def _again(state: SectionState) -> str:

@@ -27,7 +27,7 @@ from deep_research.pipeline.watching import Observer, Work, watched
 from deep_research.request import Spend
 from deep_research.storage.store.port import JournalRow, Lease
 from deep_research.storage.store.store import Store
-from deep_research.value import Json, JsonObject, canonical_json, digest_of, json_of
+from deep_research.value import Json, JsonObject, Strings, canonical_json, digest_of, json_of
 
 # Larger answers lie in a blob, so that a row stays quick to read.
 _INLINE_RESULT_BYTES = 8_192
@@ -44,10 +44,10 @@ _RUN_WIDE = frozenset({"search", "llm", "look"})
 class Dependencies:
     """The calls whose results the current work rests on; gives each journal row its `after`."""
 
-    def __init__(self, heads: tuple[str, ...] = ()) -> None:
+    def __init__(self, heads: Strings = ()) -> None:
         self.heads = heads
 
-    def follow(self, key: str, after: tuple[str, ...] | None = None) -> None:
+    def follow(self, key: str, after: Strings | None = None) -> None:
         """Go on from the result of this call; alone, if the call was made from here and rests on everything before."""
         is_own = after is None or set(after) == set(self.heads)
         self.heads = (key,) if is_own else tuple(sorted({*self.heads, key}))
@@ -100,7 +100,7 @@ class _RecordedResult(NamedTuple):
 
     key: str
     answer: Json
-    after: tuple[str, ...]
+    after: Strings
 
 
 @dataclass(kw_only=True, eq=False)
@@ -178,7 +178,7 @@ class Journal:
         if not task.cancelled():
             task.exception()  # Marks it as seen: the branch that waited for it may be gone.
 
-    async def _find_or_make(self, call: Call, perform: Perform, after: tuple[str, ...]) -> "_RecordedResult":
+    async def _find_or_make(self, call: Call, perform: Perform, after: Strings) -> "_RecordedResult":
         attempt, row = await self._newest(call)
         key = call.key(attempt)
         if row and row.state == "done":

@@ -15,7 +15,7 @@ from deep_research.pipeline.clock import Clock
 from deep_research.pipeline.journal import Call, CallResult, Dependencies, Journal
 from deep_research.pipeline.prompt_meter import PromptMeter
 from deep_research.request import Spend
-from deep_research.value import Json, Value, canonical_json
+from deep_research.value import Json, Strings, Value, canonical_json
 
 Result = TypeVar("Result")
 # `StageContext.call`.
@@ -135,7 +135,7 @@ class JournalledModel:
         return self.models[0].name
 
     @property
-    def unpriced(self) -> tuple[str, ...]:
+    def unpriced(self) -> Strings:
         return tuple(name for model in self.models for name in model.unpriced)
 
     def estimate(self, request: ModelRequest) -> Spend:

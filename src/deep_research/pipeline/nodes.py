@@ -25,11 +25,11 @@ from deep_research.pipeline.budget import Phase
 from deep_research.pipeline.context import RunContext, StageContext
 from deep_research.pipeline.control import Course, changes_of
 from deep_research.pipeline.earlier import Earlier, nearest
-from deep_research.pipeline.fan_out import both, describe_error, fan_out, isolated, out_of_files, together
+from deep_research.pipeline.fan_out import describe_error, fan_out, isolated, out_of_files, together
 from deep_research.pipeline.frontier import UnreadPage, add_hits, in_batches, pool_of, to_read
 from deep_research.pipeline.journal import Dependencies
 from deep_research.pipeline.machine import StateMachine
-from deep_research.pipeline.outcome import find_copies, section_work, stop_of
+from deep_research.pipeline.outcome import find_copies, stop_of
 from deep_research.pipeline.research_map import asked_for, changed, changes_after
 from deep_research.pipeline.scope import Scope
 from deep_research.pipeline.search_round import pages_of_round, report_tasks, tell_map, tell_queries, with_links
@@ -62,7 +62,6 @@ from deep_research.request import Depth, DepthName
 from deep_research.text.messages.words import Words, words_in
 from deep_research.value import canonical_json, json_of
 
-State = DeepResearchState | SectionState
 Context = Runtime[RunContext]
 # A reader gets so many pages at once.
 _BATCH = 8
@@ -86,12 +85,12 @@ class Nodes:
         run = self._in_branch if is_branch else self._with_events
         return _handed_on(await run(stage, state, context), context)
 
-    async def _run(self, stage: Stage, state: State, context: StageContext) -> Update:
+    async def _run(self, stage: Stage, state: SectionState, context: StageContext) -> Update:
         record = RunState(run=context.run.row, stage=stage, scope=context.scope, input=state, context=context)
         with watched(context.adapters.observers, Work("stage", stage, record.run.id, context.scope)):
             return await self._machine.run_stage(record)
 
-    async def _with_events(self, stage: Stage, state: State, context: StageContext) -> Update:
+    async def _with_events(self, stage: Stage, state: SectionState, context: StageContext) -> Update:
         """Run one stage between the two events that report it."""
         await context.emit("progress", {"step": stage, "status": "started"})
         try:
@@ -112,7 +111,7 @@ class Nodes:
             await context.emit("progress", {"step": stage, "status": "done"})
         return update
 
-    async def _in_branch(self, stage: Stage, state: State, context: StageContext) -> Update:
+    async def _in_branch(self, stage: Stage, state: SectionState, context: StageContext) -> Update:
         """Run a stage of one part of the report; where it fails unforeseen, the run goes on without."""
         work = self._with_events(stage, state, context)
         return await isolated(work, {}, "section", _part(state, context), context)
@@ -230,40 +229,30 @@ class Nodes:
         brief = Brief.from_json(dict(state.brief) | {"focus": answers[f"focus/{number}"], "has_own_focus": True})
         drawn = await self._with_events(Stage.PLAN, state.replace(brief=brief), context)
         plan = by_own_focus(drawn["plan"], brief)
-        used, depth = sum(len(outcome.asked) for outcome in state.outcomes), brief.depth
+        used, depth = state.queries_used + len(state.asked), brief.depth
         left = depth.replace(max_total_queries=max(depth.max_total_queries - used, len(plan.sections)))
         update = drawn | await _followed(plan, brief, left, context, used=used)
-        before = state.sections_before + len(state.plan.sections)
-        update |= {"focus_followed": number, "sections_before": before}
-        for outcome in state.followed_outcomes:
-            # What readers struck and added is not planned anew.
-            own = {entry.name: entry for entry in outcome.entries if entry.from_reader}
-            others = (entry for entry in plan.entries if entry.name not in own)
-            update |= {"plan": plan.replace(entries=(*own.values(), *others)), "map_followed": outcome.map_followed}
+        # What readers struck and added is not planned anew.
+        own = {entry.name: entry for entry in state.entries if entry.from_reader}
+        others = (entry for entry in plan.entries if entry.name not in own)
+        update |= {"plan": plan.replace(entries=(*own.values(), *others)), "focus_followed": number}
+        update |= {"number": state.number + len(state.plan.sections), "queries_used": used}
         return _handed_on(update, context)
 
     async def supervise(self, state: DeepResearchState, runtime: Context) -> Update:
         """Look at all that was found before it is weighed, or follow other focuses."""
-        outcomes = state.followed_outcomes
-        after = tuple(sorted({key for outcome in outcomes for key in outcome.after}))
-        context = runtime.context.stage(f"supervise/{state.focus_followed + 1}", after=after)
+        context = runtime.context.stage(f"supervise/{state.focus_followed + 1}", after=state.after)
         await context.emit("progress", {"step": "supervise", "status": "done"})
-        update: Update = {
-            "copies": await find_copies(context.records),
-            "after": after or state.after,
-            "is_sufficient": bool(outcomes) and all(outcome.is_sufficient for outcome in outcomes),
-            "focus_wanted": await _focus_wanted(state, context, is_last=True),
-        }
-        for outcome in () if update["focus_wanted"] else outcomes:
-            while heard := await _heard(outcome, context, is_last=True):
-                outcome = outcome.replace(**heard)
-                update["outcomes"] = (outcome,)
+        copies, wanted = await find_copies(context.records), await _focus_wanted(state, context, is_last=True)
+        update: Update = {"copies": copies, "focus_wanted": wanted}
+        while not wanted and (heard := await _heard(state.replace(**update), context, is_last=True)):
+            update |= heard
         return update
 
-    # A section: rounds of queries, search tasks and judgement
+    # The research: rounds of queries, search tasks and judgement
 
     async def reread(self, state: SectionState, runtime: Context) -> Update:
-        """Read the documents of an earlier run for a section, as many as a round of searches would read."""
+        """Read the documents of an earlier run, as many as a round of searches would read."""
         context = _round_context(state, runtime, "reread")
         earlier = await context.records.load(Earlier, state.earlier)
         own = TaskState(**dict(state))
@@ -282,25 +271,24 @@ class Nodes:
         """Choose the queries of the coming round within its grant."""
         number = state.round + 1
         context = _round_context(state.replace(round=number), runtime)
-        grant = (state.grants or (0,))[0]
+        grant = state.grant
         if number == 1:
             await tell_map(state, context)
         heard = await _heard(state, context)
-        state = state.replace(**heard)
-        work = (await section_work(state, context.records)).replace(round=number)
-        section = work.section
+        state = state.replace(round=number, **heard)
+        section = state.section
         chosen: list[SearchQuery] = []
         is_refocused = bool(await _focus_wanted(state, context))
         if not (is_refocused or state.is_ended):
             chosen = offered_queries(state)
-            choosing = next_queries(state, work, chosen, grant=grant, planner=self._machine.planner, context=context)
+            choosing = next_queries(state, chosen, grant=grant, planner=self._machine.planner, context=context)
             chosen = await isolated(choosing, chosen, "section", section.title, context)
         texts = {query.query for query in chosen}
         left_out = [query for query in section.search_queries if number == 1 and query.query not in texts]
         await _note_query_budget(state, left_out, context, is_cut_off=not grant)
         update: Update = heard | {"queries": tuple(chosen)}
         if chosen or (grant and state.picked and not (is_refocused or state.is_ended)):
-            await tell_queries(state.replace(round=number), chosen, context)
+            await tell_queries(state, chosen, context)
             asked = (*state.asked, *(query.query for query in chosen))
             entries = tuple(asked_for(entry, chosen) for entry in state.entries)
             left = later_rounds(sum(state.grants) - len(chosen), state.brief.depth, after=number)
@@ -308,7 +296,7 @@ class Nodes:
             return _handed_on(update, context)
         stops = {"refocused": is_refocused, "enough": state.is_ended, "exhausted": grant}
         update["stop"] = next((stop for stop, is_so in stops.items() if is_so), "budget")
-        return _with_outcome(state, update, context)
+        return _handed_on(update, context)
 
     async def search(self, state: TaskState, runtime: Context) -> Update:
         """Search for one query; what is found waits to be chosen among."""
@@ -348,8 +336,7 @@ class Nodes:
         batches = in_batches(hits, count=count, size=_BATCH, tries=_TRIES)
         update = heard | {
             "pool": await records.keep(list(pool.values())),
-            "batches": tuple([await records.keep(own) for _, own in batches]),
-            "pages_wanted": tuple(wanted for wanted, _ in batches),
+            "batches": tuple([(await records.keep(own), wanted) for wanted, own in batches]),
         }
         return _handed_on(update, context)
 
@@ -371,7 +358,7 @@ class Nodes:
         """
         for step in steps:
             await context.emit("progress", {"step": step, "status": "started"})
-        branches = [context.branch("page", number) for number in range(1, min(len(hits), wanted * _TRIES) + 1)]
+        branches = [context.at("page", number) for number in range(1, min(len(hits), wanted * _TRIES) + 1)]
         waiting = iter(zip(hits, branches, strict=False))
         found: dict[Scope, str | None] = {}
 
@@ -432,29 +419,35 @@ class Nodes:
         """Bring a round's evidence together and bound it."""
         context = _round_context(state, runtime, "compress")
         tasks = state.tasks_of_round
-        before = {*state.evidence, *(id_ for task in state.tasks if task not in tasks for id_ in task.evidence)}
+        before = {id_ for task in state.tasks if task not in tasks for id_ in task.evidence}
         found = [id_ for task in tasks for id_ in task.evidence]
         evidence = merge_unique(state.evidence, found)
         context.dependencies.join([Dependencies(task.after) for task in tasks])
         update: Update = {"evidence": evidence, "fresh": len(set(found) - before)}
-        await report_tasks(state, tasks, context)
-        update |= await with_links(state, tasks, context)
+        await report_tasks(state, context)
+        update |= await with_links(state, context)
         update |= await self._in_branch(Stage.COMPRESS, state.replace(evidence=evidence), context)
         return _handed_on(update, context)
 
     async def reflect(self, state: SectionState, runtime: Context) -> Update:
-        """Judge the section after a round; record what it came to so far."""
+        """Judge what is known after a round."""
         context = _round_context(state, runtime, "reflect")
-        judged, _ = await both(self._in_branch(Stage.REFLECT, state, context), _find_copies(context))
+        judged = await self._in_branch(Stage.REFLECT, state, context)
         update = {"queries": ()} | judged | {"grants": state.grants[1:], "iteration_count": state.round}
         update["stop"] = stop_of(now := state.replace(**update))
         if update["stop"] and (heard := await _heard(now.replace(stop=update["stop"]), context)):
             update |= heard | {"stop": stop_of(now.replace(**heard))}
         if update["stop"] in ("budget", "iterations"):
             await _note_query_budget(state, [], context, is_cut_off=True)
-        return _with_outcome(state, update, context)
+        return _handed_on(update, context)
 
     # The ending: what was found is weighed, drawn, written and checked
+
+    async def text(self, state: DeepResearchState, runtime: Context) -> Update:
+        """Write the text and check it, without waiting for the figures."""
+        drafted = await self.whole(Stage.DRAFT, state, runtime)
+        checked = await self.whole(Stage.VERIFY, state.replace(**drafted), runtime)
+        return drafted | checked | {"gaps": drafted["gaps"] + checked["gaps"]}
 
     async def chart(self, state: DeepResearchState, runtime: Context) -> Update:
         """Plan and draw the figures, while the report is written."""
@@ -472,23 +465,16 @@ def _corrected(state: DeepResearchState, correction: Correction, exchange: Excha
     return {"exchanges": (*state.exchanges, exchange), "focus": correction.focus or state.focus}
 
 
-def _part(state: State, context: StageContext) -> str:
+def _part(state: SectionState, context: StageContext) -> str:
     """Return what a reader calls the part of the report that is worked on."""
-    if isinstance(state, SectionState):
-        return state.section.title
-    return words_in(state.language)(f"stage.{context.scope.stage}")
+    if isinstance(state, DeepResearchState):
+        return words_in(state.language)(f"stage.{context.scope.stage}")
+    return state.section.title
 
 
 def _handed_on(update: Update, context: StageContext) -> Update:
     """Return an update with what was lost on the way, and the calls that later work rests on."""
-    return {**update, "gaps": context.gaps, "after": context.dependencies.heads}
-
-
-def _with_outcome(state: SectionState, update: Update, context: StageContext) -> Update:
-    """Return the update of a section that has come to something; what it handed on before is not handed on again."""
-    update = _handed_on(update, context)
-    emptied = dict.fromkeys(("outcomes", "tasks", "gaps", "gathered_info"), ())
-    return update | {"outcomes": (state.replace(**(update | emptied)),)}
+    return {**update, "gaps": tuple(context.gaps), "after": context.dependencies.heads}
 
 
 async def _followed(plan: Plan, brief: Brief, depth: Depth, context: StageContext, *, used: int = 0) -> Update:
@@ -505,7 +491,7 @@ async def _followed(plan: Plan, brief: Brief, depth: Depth, context: StageContex
     return {"plan": plan, "brief": brief, "sections": plan.sections, "grants": rounds}
 
 
-async def _focus_wanted(state: State, context: StageContext, *, is_last: bool = False) -> int:
+async def _focus_wanted(state: SectionState, context: StageContext, *, is_last: bool = False) -> int:
     """Return which change of the focus is to be followed, or 0; after the last look none can come any more."""
     wanted = await _last_change("focus", state.focus_followed, "focus", context, is_last=is_last)
     return wanted if wanted > state.focus_followed else 0
@@ -540,16 +526,10 @@ async def _last_change(kind: Course, followed: int, what: str, context: StageCon
     return int(await context.decide(what, [], lookup))
 
 
-async def _find_copies(context: StageContext) -> None:
-    """Look at what was read so far while a model reflects: it is compared in full when all sections are done."""
-    if context.adapters.models:
-        await find_copies(context.records)
-
-
 async def _note_query_budget(
     state: SectionState, left_out: Sequence[SearchQuery], context: StageContext, *, is_cut_off: bool
 ) -> None:
-    """Put on record what the user's query budget forbids: planned queries, and further rounds of a thin section."""
+    """Put on record what the user's query budget forbids: planned queries, and further rounds."""
     limit = context.request.budget.queries
     if limit is None or limit >= state.brief.depth.max_total_queries:
         return

@@ -1,4 +1,4 @@
-"""What sections know, as reasoners are shown it: one in research, or all that a run has found, without copies."""
+"""What is known of all sections, as reasoners are shown it: in research, or all that was found, without copies."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,34 +11,30 @@ from deep_research.report.sources.copies import ComparedText, group_copies
 from deep_research.text.folding import to_simplified
 from deep_research.text.in_thread import in_thread
 
-# A section that is covered so far is not thin, even where its judge would have liked more.
-LOW_COVERAGE = 0.7
-
 
 def stop_of(state: SectionState) -> Stop:
     """Say why the search ends after this round, or "" where it goes on, as it does for what a reader added."""
     if state.is_ended:
         return "enough"
-    if any(state.grants[:1]) and any(entry.is_wanted for entry in state.entries):
+    if state.grant and any(entry.is_wanted for entry in state.entries):
         return ""
     if state.is_sufficient:
         return "sufficient"
     if state.is_all_read or (state.round > 1 and not state.fresh):
         return "exhausted"
-    if any(state.grants[:1]):
+    if state.grant:
         return ""
     return "iterations" if state.round >= state.brief.depth.max_iterations else "budget"
 
 
 async def section_work(state: SectionState, records: RunRecords) -> SectionWork:
-    """Return what is known about a section."""
-    before = await records.load(Synthesis, state.synthesis) if state.synthesis else Synthesis(text="", coverage=0.0)
+    """Return what is known about all sections as one."""
+    synthesis = (await records.load(Synthesis, state.synthesis)).text if state.synthesis else ""
     return SectionWork(
         brief=state.brief,
         section=state.section,
         evidence=tuple(await records.evidence(state.evidence, sections=state.outline)),
-        synthesis=before.text,
-        coverage=before.coverage,
+        synthesis=synthesis,
         round=state.round,
         queries_left=sum(state.grants[1:]),
         asked=state.asked,
@@ -50,42 +46,26 @@ async def section_work(state: SectionState, records: RunRecords) -> SectionWork:
 
 async def findings_from(state: DeepResearchState, records: RunRecords) -> Findings:
     """Return everything that was found, in plan order; of what was not carried along, what there is room for."""
-    outcome = next(iter(state.followed_outcomes), SectionState())
-    whole = await section_work(outcome.replace(brief=state.brief), records)
-    carried = {*outcome.evidence}
+    whole = await section_work(state, records)
+    carried = {*state.evidence}
     others = [id_ for id_ in state.gathered_info if id_ not in carried]
-    left = sorted(await records.evidence(others, sections=state.plan.titles), key=lambda one: (-one.score, one.id))
-    kept = await in_thread(_filled, whole, left, state.plan.titles)
+    left = sorted(await records.evidence(others, sections=state.outline), key=lambda one: (-one.score, one.id))
+    kept = await in_thread(_filled, whole, left)
     own = without_copies(kept, state.copies)
     sections = tuple(whole.of(section, own) for section in state.plan.sections)
-    entries = tuple(entry.at_the_end for entry in outcome.entries)
+    entries = tuple(entry.at_the_end for entry in state.entries)
     return Findings(brief=state.brief, plan=state.plan, sections=sections, synthesis=whole.synthesis, entries=entries)
 
 
-def _filled(work: SectionWork, offered: Sequence[Evidence], titles: Sequence[str]) -> list[Evidence]:
+def _filled(work: SectionWork, offered: Sequence[Evidence]) -> list[Evidence]:
     """Return the evidence of all sections, with what is new to a section that has room for it."""
-    kept = {title: [piece for piece in work.evidence if piece.section == title] for title in titles}
+    kept = {title: [piece for piece in work.evidence if piece.section == title] for title in work.outline}
     for piece in offered:
         own = kept.get(piece.section)
         if own is not None and len(own) < work.brief.evidence_limit:
             is_new = piece.header or not any(repeats(piece.quote, other.quote) for other in own)
             own += [piece] if is_new else []
     return [piece for own in kept.values() for piece in own]
-
-
-def unanswered(outcomes: Sequence[SectionState], findings: Findings) -> list[str]:
-    """Return what the sections left open, in plan order, each question once.
-
-    A section that found nothing by itself but was given something by others has not said what is open.
-    """
-    found_titles = {work.section.title for work in findings.sections if work.evidence}
-    left = [
-        question
-        for outcome in outcomes
-        if not outcome.is_sufficient and (outcome.evidence or outcome.section.title not in found_titles)
-        for question in outcome.open_questions
-    ]
-    return list(dict.fromkeys(left))
 
 
 # Copies of one text on several sites are one origin: what they share is cited once, from the one that stands first.

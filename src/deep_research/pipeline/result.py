@@ -9,7 +9,7 @@ from deep_research.report.edition import Edition
 from deep_research.report.figure import Image
 from deep_research.storage.store.port import RunRow
 from deep_research.storage.store.store import Store
-from deep_research.value import JsonObject, Value, json_of
+from deep_research.value import JsonObject, Strings, Value, json_of
 
 
 class Result(Value):
@@ -17,7 +17,7 @@ class Result(Value):
 
     title: str
     final_report: str
-    learnings: tuple[str, ...]
+    learnings: Strings
     sources: tuple[dict[str, object], ...]
     images: tuple[Image, ...]
     is_verified: bool

@@ -15,7 +15,7 @@ from deep_research.report.sources.ranking import LOCAL
 from deep_research.request import ResearchRequest
 from deep_research.storage.store.port import JournalRow
 from deep_research.text.messages.words import Words
-from deep_research.value import Json, JsonObject
+from deep_research.value import Json, JsonObject, Strings
 from deep_research.web.search.registry import EngineSpec
 
 # What is counted of an engine: in `retrieval.json`, and of that in the report.
@@ -171,7 +171,7 @@ class SearchSummary:
             notes.append(self.words("search.limited"))
         return notes + self._problems()
 
-    def notice(self) -> tuple[str, ...]:
+    def notice(self) -> Strings:
         """Say that no source answered, or that the general web's engines found nothing as they mostly failed."""
         engines, specs = self.health.engines, self.specs
         if self.health.is_unanswered:
@@ -205,7 +205,7 @@ class SearchSummary:
         ]
 
     def _listed(self, engines: Iterable[EngineHealth]) -> str:
-        return self.words("report.list_separator").join(map(self._title, engines))
+        return self.words.listed(map(self._title, engines))
 
     def _title(self, engine: EngineHealth) -> str:
         return self.words("search.own") if engine.name == LOCAL else title_of(engine.name, self.specs)

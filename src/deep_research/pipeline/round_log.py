@@ -1,7 +1,6 @@
 """The rounds of a run as a file, `rounds.jsonl`: for each section and round what was asked, read and judged."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from deep_research.events import RunEvent
 from deep_research.pipeline.folder import RunFolder
@@ -16,19 +15,9 @@ _OF_ONE = frozenset({"serp-query", "section-coverage"})
 _JUDGED = ("coverage", "dimensions", "score", "gaps", "next_queries", "stop")
 
 
-@dataclass(eq=False)
-class RoundLog:
-    """Writes the file anew from the stored events."""
-
-    _events: list[RunEvent] = field(default_factory=list)
-    _seq: int = 0
-
-    async def write(self, folder: RunFolder) -> None:
-        """Write what is known of every round that was begun."""
-        for event in await folder.store.read_events(folder.lease.run, after=self._seq):
-            self._seq = event.seq
-            self._events += [event] if event.kind in _KINDS else []
-        await folder.write_json(FILE, *rounds_of(self._events))
+async def write_rounds(folder: RunFolder) -> None:
+    """Write what is known of every round that was begun, from the stored events."""
+    await folder.write_json(FILE, *rounds_of(await folder.store.read_events(folder.lease.run)))
 
 
 def rounds_of(events: Iterable[RunEvent]) -> list[JsonObject]:

@@ -31,7 +31,7 @@ from deep_research.pipeline.adapters import Adapters
 from deep_research.pipeline.budget import BudgetLedger
 from deep_research.pipeline.clock import Clock, Stopwatch
 from deep_research.pipeline.context import RunContext
-from deep_research.pipeline.control import answer_run, cancel_run, is_answered, words_of
+from deep_research.pipeline.control import answer_run, cancel_run, has_work, words_of
 from deep_research.pipeline.earlier import request_following
 from deep_research.pipeline.fan_out import describe_error, out_of_files
 from deep_research.pipeline.folder import RunFolder, folder_of, with_files
@@ -206,7 +206,11 @@ class AgentRuntime:
             async with self.store() as store:
                 row = await store.get_run(run)
                 retry = retry or row.retry_requested
-                if not retry and not await _needs_work(store, row):
+                if not retry and row.status == "cancelled":
+                    raise UsageError(
+                        f"Run {row.id} was cancelled; take it up again with: deep-research runs retry {row.id}"
+                    )
+                if not retry and not await has_work(store, row):
                     return row
                 lease = await store.lease(row.id, current_owner(), lease_s=self.adapters.lease_s, seen_epoch=row.epoch)
                 try:
@@ -388,13 +392,6 @@ async def _leave(streaming: StreamingManager, exc: Exception) -> RunTaken | None
     except DeepResearchError as second:
         _log.warning("the run's end could not be written down: %s", second)
     return None
-
-
-async def _needs_work(store: Store, row: RunRow) -> bool:
-    """Say whether there is anything to go on with; a cancelled run must be taken up again on purpose."""
-    if row.status == "cancelled":
-        raise UsageError(f"Run {row.id} was cancelled; take it up again with: deep-research runs retry {row.id}")
-    return row.status != "done" and (row.status != "waiting" or await is_answered(store, row))
 
 
 async def _initial_state(row: RunRow, skipped: list[Gap]) -> DeepResearchState:

@@ -8,7 +8,8 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.frontier import Pool, UnreadPage, add_links, pool_of
 from deep_research.pipeline.outcome import stop_of
 from deep_research.pipeline.scope import Scope
-from deep_research.pipeline.state import SectionState, TaskRecord, Update
+from deep_research.pipeline.state import SectionState, Update
+from deep_research.pipeline.streaming import Emitter
 from deep_research.report.sources.hit import EARLIER, Hit, SearchQuery
 from deep_research.request import Depth
 
@@ -22,7 +23,7 @@ async def pages_of_round(found: Sequence[Sequence[Hit]], pool: Pool, state: Sect
     queries = max(len(found), 1)
     if not context.adapters.models and depth.max_pages > Depth().max_pages:
         # Rules ask few queries: what finds many pages is read as far as the round's queries would.
-        queries = max([queries, *state.grants[:1]])
+        queries = max(queries, state.grant)
     wanted = max(min(depth.urls_per_query * queries, depth.max_pages - read), 0)
     if wanted and (not context.adapters.models or await context.adapters.has_small_folder()):
         # The user's own files cost nothing to read where no model reads them, and little where there are few.
@@ -37,25 +38,23 @@ async def tell_queries(state: SectionState, chosen: Sequence[SearchQuery], conte
         by_section.setdefault(_section_of(query, state), []).append(query)
     for title, own in by_section.items():
         number = state.number + state.outline.index(title)
-        at = context.run.stage(Scope.of("section", number, "round", state.round), after=state.after)
+        emit = Emitter(context.run.streaming, Scope.of("section", number, "round", state.round))
         listed = [query.to_json() for query in own]
-        await at.emit("serp-query", {"section": title, "round": state.round, "queries": listed})
+        await emit("serp-query", {"section": title, "round": state.round, "queries": listed})
 
 
 async def tell_map(state: SectionState, context: StageContext, *, before: SectionState | None = None) -> None:
     """Report what is looked for and where it stands, and of a round that was judged what it added."""
     entries = [entry.to_json() for entry in state.entries]
-    read = {document for task in state.tasks for document in task.documents}
     last = {document for task in state.tasks_of_round for document in task.documents}
-    known = {entry.name for entry in (before or state).entries if entry.status == "found"}
-    found = sum(entry.status == "found" and entry.name not in known for entry in state.entries)
+    known = before or state
     told: ResearchMap = {
         "round": state.round,
         "is_judged": before is not None,
         "entries": entries,
-        "new": len(state.entries) - len((before or state).entries),
-        "found": found,
-        "pages": len(read),
+        "new": len(state.entries) - len(known.entries),
+        "found": known.newly_found(state.entries),
+        "pages": len(state.read),
         "read": len(last) if before else 0,
         "queries": sum(state.grants),
         "changes": state.map_followed,
@@ -65,18 +64,19 @@ async def tell_map(state: SectionState, context: StageContext, *, before: Sectio
     await context.run.folder.write_json("map.json", *entries)
 
 
-async def with_links(state: SectionState, tasks: Sequence[TaskRecord], context: StageContext) -> Update:
+async def with_links(state: SectionState, context: StageContext) -> Update:
     """Return the pages that could be read, with those that were linked to in this round."""
     records = context.records
     pool = pool_of(await records.load_all(UnreadPage, state.pool))
-    for id_ in (id_ for task in tasks for id_ in task.documents):
-        add_links(pool, await records.document(id_))
+    for task in state.tasks_of_round:
+        for id_ in task.documents:
+            add_links(pool, await records.document(id_))
     return {"pool": await records.keep(list(pool.values()))}
 
 
-async def report_tasks(state: SectionState, tasks: Sequence[TaskRecord], context: StageContext) -> None:
+async def report_tasks(state: SectionState, context: StageContext) -> None:
     """Say what each query of a round found and taught, once its pages are read."""
-    records = context.records
+    records, tasks = context.records, state.tasks_of_round
     pieces = await records.evidence([id_ for task in tasks for id_ in task.evidence])
     addresses = await records.store.list_addresses(records.run)
     sections = {query.query: _section_of(query, state) for query in state.queries}
@@ -91,8 +91,8 @@ async def report_tasks(state: SectionState, tasks: Sequence[TaskRecord], context
             "hits": len(hits),
             "learning": " ".join([piece.finding for piece in pieces if piece.document in own][:3]),
         }
-        at = context.run.stage(task.scope, after=task.after)
-        await at.emit("search-task", ended | {"error": failures[0]} if failures else ended)
+        emit = Emitter(context.run.streaming, task.scope)
+        await emit("search-task", ended | {"error": failures[0]} if failures else ended)
 
 
 def _section_of(query: SearchQuery, state: SectionState) -> str:

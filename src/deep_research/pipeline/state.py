@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Protocol, TypeVar
+from itertools import zip_longest
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import ConfigDict, Field, StrictStr
 
@@ -23,46 +24,17 @@ Stop = Literal["", "sufficient", "budget", "iterations", "exhausted", "refocused
 ContentId = StrictStr
 
 
-class _Scoped(Protocol):
-    @property
-    def scope(self) -> str: ...
-
-
-Record = TypeVar("Record", bound=_Scoped)
-
-
 def merge_unique(known: Sequence[str], new: Sequence[str]) -> Strings:
     """Add what is new, in order."""
     return tuple(dict.fromkeys([*known, *new]))
-
-
-def merge_by_scope(known: Sequence[Record], new: Sequence[Record]) -> tuple[Record, ...]:
-    """Keep the newest record of each scope, sorted by scope, whatever arrived first."""
-    merged = {_natural(record): record for record in [*known, *new]}
-    return tuple(merged[key] for key in sorted(merged))
-
-
-def _natural(record: _Scoped) -> tuple[tuple[int, int | str], ...]:
-    lost = (record.kind, record.subject) if isinstance(record, Gap) else ("", "")
-    parts = "/".join((record.scope, *lost)).split("/")
-    return tuple((0, int(part)) if part.isascii() and part.isdigit() else (1, part) for part in parts)
-
-
-def highest(known: int, new: int) -> int:
-    """Keep the larger count."""
-    return max(known, new)
 
 
 # Branches write to fields with such a function at once.
 Unique = Annotated[Strings, merge_unique]
 
 
-Gaps = Annotated[tuple[Gap, ...], merge_by_scope]
-_NO_BRIEF = Brief(question="", original="", language="en")
-
-
 class TaskRecord(Value):
-    """What a section learns of a search task: its query and hits, or the documents that it read and their evidence."""
+    """What a round learns of a search task: its query and hits, or the documents that it read and their evidence."""
 
     scope: str
     evidence: Strings = ()
@@ -72,61 +44,60 @@ class TaskRecord(Value):
     documents: Strings = ()
 
 
-class _State(Value):
-    """A part of the state; an override may return more than it has a place for."""
+Record = TypeVar("Record", bound=TaskRecord | Gap)
+
+
+def merge_by_scope(known: Sequence[Record], new: Sequence[Record]) -> tuple[Record, ...]:
+    """Keep the newest record of each scope, sorted by scope, whatever arrived first."""
+    merged = {_natural(record): record for record in [*known, *new]}
+    return tuple(merged[key] for key in sorted(merged))
+
+
+def _natural(record: TaskRecord | Gap) -> tuple[tuple[int, int | str], ...]:
+    lost = (record.kind, record.subject) if isinstance(record, Gap) else ("", "")
+    parts = "/".join((record.scope, *lost)).split("/")
+    return tuple((0, int(part)) if part.isascii() and part.isdigit() else (1, part) for part in parts)
+
+
+class SectionState(Value):
+    """The sections in research; `round` is the last one begun, and `grants` are the queries each round may still use.
+
+    `number` is that of the first section among those of all plans that were followed. `entries` are what is looked for,
+    `pool` the pages that could be read, and `batches` those that the round reads, each with how many of it are wanted.
+    In round 0 of a follow-up the documents of the run before it are asked. `stop` says why nothing more is searched
+    for. `map_followed` changes of the map by readers are in the entries; with `is_ended`, one of them ends the search.
+    An override may return more than there is a place for.
+    """
 
     model_config = ConfigDict(extra="ignore")
 
-    gathered_info: Unique = ()
-    visited_sources: Unique = ()
-    gaps: Gaps = ()
-
-
-class TaskOutput(_State):
-    """What a search task hands to its section."""
-
-    tasks: Annotated[tuple[TaskRecord, ...], merge_by_scope] = ()
-
-
-class SectionOutput(_State):
-    """What a section hands to the run: among others itself, as it is after its last round."""
-
-    outcomes: Annotated[tuple["SectionState", ...], merge_by_scope] = ()
-    iteration_count: Annotated[int, highest] = 0
-
-
-class SectionState(SectionOutput, TaskOutput):
-    """The sections in research; `round` is the last one begun, and `grants` are the queries each round may still use.
-
-    `section` stands for all of them, whose titles are the `outline`. `entries` are what is looked for, `pool` the pages
-    that could be read, and `batches` those that the round reads, each with how many of it are wanted. In round 0 of a
-    follow-up the documents of the run before it are asked. `stop` says why nothing more is searched for.
-    `map_followed` changes of the map by readers are in the entries; with `is_ended`, one of them ends the search.
-    """
-
-    number: int = 0
-    entries: Entries = ()
-    pool: ContentId = ""
-    batches: tuple[ContentId, ...] = ()
-    pages_wanted: tuple[int, ...] = ()
-    picked: Strings = ()
+    brief: Brief = Brief(question="", original="", language="en")
+    plan: Plan = Plan(research_title="", sections=())
+    number: int = 1
+    # What was searched for before the plan was made, and the hits.
+    scouted: dict[str, ContentId] = Field(default_factory=dict)
+    # What is known of the run that this one follows.
+    earlier: ContentId = ""
+    # Of the changes of the focus and of the map while the run works, the last that is followed.
     focus_followed: int = 0
     map_followed: int = 0
     is_ended: bool = False
-    section: SectionPlan = SectionPlan(title="")
-    outline: Strings = ()
-    domains: Strings = ()
-    scouted: dict[str, ContentId] = Field(default_factory=dict)
-    earlier: ContentId = ""
-    brief: Brief = _NO_BRIEF
     round: int = 0
+    iteration_count: int = 0
     grants: tuple[int, ...] = ()
     queries: tuple[SearchQuery, ...] = ()
     asked: Strings = ()
+    entries: Entries = ()
+    pool: ContentId = ""
+    batches: tuple[tuple[ContentId, int], ...] = ()
+    picked: Strings = ()
+    tasks: Annotated[tuple[TaskRecord, ...], merge_by_scope] = ()
+    gathered_info: Unique = ()
+    visited_sources: Unique = ()
+    gaps: Annotated[tuple[Gap, ...], merge_by_scope] = ()
     evidence: Strings = ()
     fresh: int = 1
     synthesis: ContentId = ""
-    coverage: float = 0.0
     is_sufficient: bool = False
     is_all_read: bool = False
     stop: Stop = ""
@@ -134,9 +105,36 @@ class SectionState(SectionOutput, TaskOutput):
     after: Strings = ()
 
     @property
+    def section(self) -> SectionPlan:
+        """Return what stands for all; they take turns: the first round has no room for every query of each."""
+        asked = ([one.replace(section=each.title) for one in each.search_queries] for each in self.plan.sections)
+        queries = tuple(query for turn in zip_longest(*asked) for query in turn if query)
+        return SectionPlan(title=self.plan.research_title, description=self.brief.question, search_queries=queries)
+
+    @property
+    def outline(self) -> Strings:
+        """Return the titles of the sections."""
+        return self.plan.titles
+
+    @property
     def scope(self) -> Scope:
-        """Return the place of the section in the run."""
+        """Return the place of the research in the run."""
         return Scope.of("section", self.number)
+
+    @property
+    def grant(self) -> int:
+        """Return how many queries the next round may use."""
+        return next(iter(self.grants), 0)
+
+    @property
+    def read(self) -> list[str]:
+        """Return the documents that were read, in the order of the tasks that read them."""
+        return list(dict.fromkeys(id_ for task in self.tasks for id_ in task.documents))
+
+    def newly_found(self, entries: Entries) -> int:
+        """Return how many entries are found that were not before."""
+        known = {entry.name for entry in self.entries if entry.status == "found"}
+        return sum(entry.status == "found" and entry.name not in known for entry in entries)
 
     @property
     def tasks_of_round(self) -> list[TaskRecord]:
@@ -161,16 +159,7 @@ class PageState(TaskState):
     document: str = ""
 
 
-class TextOutput(Value):
-    """What writing and checking the text changes: the figures are drawn meanwhile."""
-
-    draft: ContentId = ""
-    words: int = 0
-    after: Strings = ()
-    gaps: Gaps = ()
-
-
-class DeepResearchState(SectionOutput):
+class DeepResearchState(SectionState):
     """A run's state; `gathered_info` holds evidence ids, `final_report` a content id."""
 
     original_query: str = ""
@@ -179,37 +168,24 @@ class DeepResearchState(SectionOutput):
     pending_question: str = ""
     sections: tuple[SectionPlan, ...] = ()
     max_iterations: int = 0
-    is_sufficient: bool = False
     current_queries: Strings = ()
     final_report: ContentId = ""
 
     language: Language = "en"
-    # What is known of the run that this one follows.
-    earlier: ContentId = ""
     intake_round: int = 0
     assessment: Assessment = Assessment(next_action="START_RESEARCH", confidence=0.0)
     exchanges: tuple[Exchange, ...] = ()
     # What the user gave while the run waited, instead of the focuses asked for first.
     focus: Strings = ()
-    # Of the changes of the focus while the run works, the last that is wanted and the last that is followed, those of
-    # the map that are followed, and how many sections earlier plans had.
+    # Of the changes of the focus while the run works, the last that is wanted, and how many queries earlier plans used.
     focus_wanted: int = 0
-    focus_followed: int = 0
-    map_followed: int = 0
-    sections_before: int = 0
+    queries_used: int = 0
     # How many answers to plans were used, and whether the last one corrected the question.
     confirmations: int = 0
     is_corrected: bool = False
     known_terms: Strings = ()
     unknown_terms: Strings = ()
-    brief: Brief = _NO_BRIEF
-    plan: Plan = Plan(research_title="", sections=())
-    # What was searched for before the plan was made, and the hits.
-    scouted: dict[str, ContentId] = Field(default_factory=dict)
-    # The queries that each round may use.
-    grants: tuple[int, ...] = ()
     copies: dict[str, str] = Field(default_factory=dict)
-    after: Strings = ()
     analysis: ContentId = ""
     figures: tuple[ContentId, ...] = ()
     # Charts are drawn while the report is written.
@@ -219,11 +195,6 @@ class DeepResearchState(SectionOutput):
     words: int = 0
     checked: ContentId = ""
     is_verified: bool = False
-
-    @property
-    def followed_outcomes(self) -> list[SectionState]:
-        """Return what the sections of the plan that is followed came to."""
-        return [each for each in self.outcomes if each.number > self.sections_before]
 
 
 # What a node returns: a part of its state. LangGraph takes a plain dict.

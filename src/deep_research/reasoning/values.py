@@ -8,11 +8,11 @@ from pydantic import Field
 from deep_research.report.evidence.passage import Evidence
 from deep_research.report.figure import ChartType, DataRow
 from deep_research.report.paragraph import Paragraph, Sentence, VerdictKind
-from deep_research.report.paragraph import Strings as Strings
 from deep_research.report.sources.document import Document
 from deep_research.report.sources.hit import SearchQuery
 from deep_research.request import ClarifyMode, Depth, IntakeRules, Language, ReportLength
 from deep_research.value import Json, Value
+from deep_research.value import Strings as Strings
 
 Paragraphs: TypeAlias = tuple[Paragraph, ...]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]

@@ -1,11 +1,11 @@
 """A report before it is numbered: paragraphs of sentences that carry evidence ids and, once checked, verdicts."""
 
-from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
+from deep_research.value import Strings as Strings
 from deep_research.value import Value
 
-Strings: TypeAlias = tuple[str, ...]
 ParagraphKind = Literal["claim", "note", "table", "caption"]
 # So many rows of one kind make a table with their own columns; fewer are shown as records, one as a line.
 TABLE_ROWS = 3
@@ -138,9 +138,14 @@ def is_quoted(sentence: Sentence) -> bool:
     return sentence.verdict is not None and sentence.verdict.reason in _QUOTED
 
 
+def sentences_of(paragraphs: Iterable[Paragraph]) -> Iterator[Sentence]:
+    """Return the sentences of a text in order."""
+    return (sentence for paragraph in paragraphs for sentence in paragraph.sentences)
+
+
 def numbered_sentences(paragraphs: Sequence[Paragraph]) -> list[tuple[int, Sentence]]:
     """Return the sentences of a text in order, with their numbers from 1."""
-    return list(enumerate((each for paragraph in paragraphs for each in paragraph.sentences), start=1))
+    return list(enumerate(sentences_of(paragraphs), start=1))
 
 
 def row(cells: tuple[tuple[str, str], ...], evidence: Strings) -> Sentence:

@@ -9,6 +9,7 @@ from deep_research.documents.readers import Reading, read
 from deep_research.errors import InputError, NetworkError, SourceError, UsageError
 from deep_research.settings import Settings, load_settings
 from deep_research.text.in_thread import in_thread
+from deep_research.value import Strings
 from deep_research.verify.audit import Audit, CheckedSource, audit_report
 from deep_research.verify.cited_markdown import read_cited
 from deep_research.wiring.search import open_web
@@ -21,7 +22,7 @@ class AuditResult(NamedTuple):
     """What an audit showed, and which sources could not be read, and why."""
 
     audit: Audit
-    unread: tuple[str, ...]
+    unread: Strings
 
 
 async def audit_file(report: Path, sources: Path | None = None, *, settings: Settings | None = None) -> AuditResult:

@@ -9,6 +9,7 @@ from deep_research.service.runs.run_queue import open_queue
 from deep_research.settings import Settings
 from deep_research.storage.database.sqlite import connect_read_only, schema_number
 from deep_research.storage.store.port import StoreSize
+from deep_research.value import Strings
 from deep_research.wiring import open_database, open_store
 from deep_research.wiring.stores import store_database
 
@@ -25,7 +26,7 @@ class DatabaseState(NamedTuple):
     size: StoreSize
     clock_ahead_s: float
     checked: int
-    damage: tuple[str, ...]
+    damage: Strings
 
 
 def schema_numbers(settings: Settings) -> dict[str, int]:

@@ -11,7 +11,7 @@ from deep_research.service.public_text import public_message
 from deep_research.service.runs.new_run import MAX_QUESTION_CHARS
 from deep_research.settings import Settings
 from deep_research.text.messages.language import LANGUAGES
-from deep_research.value import Value
+from deep_research.value import Strings, Value
 from deep_research.wiring.models import chosen_models
 from deep_research.wiring.search import chosen_engines
 
@@ -24,9 +24,9 @@ class PublicSettings(Value):
     """
 
     version: str
-    models: tuple[str, ...] = ()
+    models: Strings = ()
     problem: str = ""
-    engines: tuple[str, ...] = ()
+    engines: Strings = ()
     has_documents: bool = False
     offline: bool = False
     strategy: SearchKind
@@ -39,7 +39,7 @@ class PublicSettings(Value):
     charts: bool = False
     cache: bool = False
     runs_at_once: int
-    formats: tuple[str, ...] = ()
+    formats: Strings = ()
     max_question_characters: int = MAX_QUESTION_CHARS
     languages: tuple[Language, ...] = LANGUAGES
     strategies: tuple[SearchKind, ...] = get_args(SearchKind)
@@ -65,7 +65,7 @@ def public_settings(settings: Settings) -> PublicSettings:
     )
 
 
-def _tried(choose: Callable[[Settings], tuple[str, ...]], settings: Settings) -> tuple[tuple[str, ...], str]:
+def _tried(choose: Callable[[Settings], Strings], settings: Settings) -> tuple[Strings, str]:
     try:
         return choose(settings), ""
     except DeepResearchError as exc:

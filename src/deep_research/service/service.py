@@ -18,7 +18,6 @@ from deep_research.pipeline.clock import SystemClock
 from deep_research.pipeline.control import answer_run, cancel_run, is_answered
 from deep_research.pipeline.folder import with_files
 from deep_research.pipeline.result import Result, contents_of, result_of
-from deep_research.pipeline.runtime import DeepResearchProcessor
 from deep_research.request import ResearchRequest
 from deep_research.runner import processor_from, settings_of, update_request
 from deep_research.service.accounts.accounts import Accounts
@@ -41,7 +40,7 @@ from deep_research.service.schedules.schedules import Schedules
 from deep_research.settings import Settings
 from deep_research.storage.store.port import RunChoice, RunRow
 from deep_research.storage.store.store import Store
-from deep_research.value import Json, digest, json_of
+from deep_research.value import Json, Strings, digest, json_of
 from deep_research.verify.changes import Changes
 from deep_research.wiring import open_store
 
@@ -138,12 +137,8 @@ class ResearchService:
     async def create(self, new: NewRun, who: Identity, *, key: str = "") -> RunRow:
         """Make a run and begin with it; the same request under the same key is the same run."""
         settings, request = await self.request_of(new, who)
-        processor = processor_from(settings)
-        try:
-            run = await reserved_run(self.database, key, new, who.user) if key else ""
-            row = await self._made(run) or await self._make(processor, request, who, run)
-        finally:
-            await processor.adapters.close()
+        run = await reserved_run(self.database, key, new, who.user) if key else ""
+        row = await self._made(run) or await self._make(request, settings, who, run=run)
         if new.documents is not None:
             await self.documents.note_asked(new.documents, new.question, who)
         if new.tags:
@@ -162,9 +157,10 @@ class ResearchService:
         return settings, request
 
     async def _make(
-        self, processor: DeepResearchProcessor, request: ResearchRequest, who: Identity, run: str
+        self, request: ResearchRequest, settings: Settings, who: Identity, *, run: str = "", wiring: str = ""
     ) -> RunRow:
         """Write down a new run, within what its account may still use."""
+        processor = processor_from(settings, wiring)
         try:
             id_ = run or processor.adapters.new_id()
             async with self.limits.admitted(request, who, run=id_) as granted:
@@ -174,6 +170,8 @@ class ResearchService:
             if made := await self._made(run):
                 return made
             raise
+        finally:
+            await processor.adapters.close()
         await self.action_log.record(who, "run-made", row.id)
         return row
 
@@ -208,7 +206,7 @@ class ResearchService:
         chosen = (choice or RunChoice()).replace(user=user)
         return await self.store.list_runs(limit=limit, status=status, choice=chosen)
 
-    async def set_tags(self, run: str, tags: tuple[str, ...], who: Identity) -> RunRow:
+    async def set_tags(self, run: str, tags: Strings, who: Identity) -> RunRow:
         """File a run under these words alone."""
         row = await self.get(run, who)
         await self.store.set_tags(row.id, tags)
@@ -222,7 +220,7 @@ class ResearchService:
         if row.status != "waiting" or row.pending is None:
             raise wrong_state(row, "fault.not_waiting")
         if await is_answered(self.store, row):
-            raise WrongState().with_message("fault.answered", run=row.id[:8])
+            raise WrongState().with_message("fault.answered", run=row.short_id)
         await self.limits.admit_again(row, who)
         await answer_run(self.store, row, answer)
         return await self._go_on(row, retry=False)
@@ -270,11 +268,7 @@ class ResearchService:
         row = await self.get(run, who)
         _, request = await update_request(row.id, self.settings)
         await self.documents.check_there(request)
-        processor = processor_from(settings_of(request, self.settings), row.wiring)
-        try:
-            new = await self._make(processor, request, who, "")
-        finally:
-            await processor.adapters.close()
+        new = await self._make(request, settings_of(request, self.settings), who, wiring=row.wiring)
         await self.worker.submit(new)
         return await self.store.get_run(new.id)
 
@@ -307,7 +301,7 @@ class ResearchService:
         try:
             return Changes.from_json(json_of((Path(row.folder) / "changes.json").read_bytes()))
         except FileNotFoundError:
-            raise NotFound().with_message("fault.no_changes", run=row.id[:8]) from None
+            raise NotFound().with_message("fault.no_changes", run=row.short_id) from None
 
     async def progress(self, run: str, who: Identity) -> RunProgress:
         """Return where a run stands, in one picture."""

@@ -171,7 +171,7 @@ class Verification(Value):
 
 def counted_verdicts(counted: Mapping[str, int], words: Words) -> str:
     """Return how many sentences got which verdict, the supported ones first; "" where there are none."""
-    return words("report.list_separator").join(
+    return words.listed(
         words(f"verification.counted_{kind}", count=counted[kind])
         for kind in get_args(VerdictKind)
         if counted.get(kind)
@@ -234,7 +234,7 @@ def _cells(sentence: CheckedSentence, words: Words) -> list[str]:
         escape_cell(_shorten(sentence.text, words)),
         escape_cell(_verdict(sentence, words)),
         _marked(sentence),
-        escape_cell(words("report.list_separator").join(filter(None, (sentence.place, place)))),
+        escape_cell(words.listed(filter(None, (sentence.place, place)))),
         f"`{sentence.evidence}`" if sentence.evidence else "",
     ]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from deep_research.events import EventKind, RunEvent
 from deep_research.pipeline.folder import RunFolder
-from deep_research.pipeline.round_log import FILE, RoundLog, rounds_of
+from deep_research.pipeline.round_log import FILE, rounds_of, write_rounds
 from deep_research.storage.database.sqlite import SqliteFile
 from deep_research.storage.store.port import Lease, NewEvent
 from deep_research.storage.store.store import Store
@@ -118,15 +118,12 @@ async def test_every_round_that_has_ended_is_in_the_file(tmp_path: Path) -> None
     store = Store(SqliteFile(tmp_path / "store.db"))
     try:
         lease = await start_run(store)
-        folder, log = RunFolder(tmp_path, store=store, lease=lease), RoundLog()
+        folder = RunFolder(tmp_path, store=store, lease=lease)
         for section in range(1, 9):
             await _tell(store, lease, section)
-            await log.write(folder)
+            await write_rounds(folder)
         lines = (tmp_path / FILE).read_text(encoding="utf-8").splitlines()
         assert [json.loads(line)["section"] for line in lines] == [f"S{section}" for section in range(1, 9)]
-        # A process that goes on with the run knows nothing and writes the same.
-        await RoundLog().write(folder)
-        assert (tmp_path / FILE).read_text(encoding="utf-8").splitlines() == lines
     finally:
         await store.close()
 

@@ -21,7 +21,6 @@ from deep_research.pipeline.stages.harvest import SearchExecutor, harvest
 from deep_research.pipeline.state import TaskState
 from deep_research.pipeline.streaming import StreamingManager
 from deep_research.reasoning.rules.reasoner import ExtractiveReasoner
-from deep_research.reasoning.values import SectionPlan
 from deep_research.report.sources.hit import Hit, SearchQuery
 from deep_research.request import Budget, EarlierRun, ResearchRequest, SearchEngineConfig, Spend
 from deep_research.storage.database.sqlite import SqliteFile
@@ -355,7 +354,7 @@ async def test_the_first_task_of_an_update_reads_again_what_the_earlier_report_c
     sources = {title: {f"https://{title}.test": title} for title in titles}
     request = ResearchRequest(question="q?", update=EarlierRun(run="r", brief={}, plan={}, sources=sources))
     context = cast(StageContext, SimpleNamespace(request=request, records=Kept()))
-    state = TaskState(section=SectionPlan(title="What it cost"), outline=("Costs", "Noise"), round=1)
+    state = TaskState(round=1)
     first, second = [(await harvest(state.replace(task=task), context, Nothing()))["hits"] for task in (1, 2)]
     assert [hit.address for hit in first] == [f"https://{title}.test" for title in titles]
     assert second == []

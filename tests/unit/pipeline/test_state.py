@@ -3,7 +3,7 @@
 import itertools
 
 from deep_research.pipeline.gap import Gap, GapKind
-from deep_research.pipeline.state import TaskRecord, highest, merge_by_scope, merge_unique
+from deep_research.pipeline.state import TaskRecord, merge_by_scope, merge_unique
 
 
 def _task(scope: str, *evidence: str) -> TaskRecord:
@@ -44,7 +44,3 @@ def test_different_things_lost_in_one_scope_are_all_kept():
     kinds: tuple[GapKind, ...] = ("search", "page")
     gaps = [Gap(kind=kind, scope="s", subject="a", reason="r") for kind in kinds]
     assert len(merge_by_scope(gaps[:1], gaps[1:])) == 2
-
-
-def test_the_larger_count_stays():
-    assert (highest(3, 2), highest(2, 3)) == (3, 3)

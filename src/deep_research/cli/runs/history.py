@@ -41,7 +41,7 @@ async def print_runs(
     for row in rows:
         shown = shortened(row.request.question, _QUESTION_WIDTH)
         link = f"  ← {row.request.follow[:8]}" if row.request.follow else ""
-        show(f"{row.id[:8]}  {row.created_at:%Y-%m-%d %H:%M}  {row.status:<11}  {shown}{link}")
+        show(f"{row.short_id}  {row.created_at:%Y-%m-%d %H:%M}  {row.status:<11}  {shown}{link}")
     if is_cut:
         tell(f"These are the newest {limit}; there are more: --limit {2 * limit}")
 
@@ -182,7 +182,7 @@ async def _print_plan(run: str) -> None:
         plan = plan_of(row, await store.read_events(row.id))
     if plan is None:
         raise UsageError(f"Run {row.id} has no plan yet; it is {row.status}.")
-    show(plan_as_text(plan, head=words_of(row)("plan.file_head", run=row.id[:8])), end="")
+    show(plan_as_text(plan, head=words_of(row)("plan.file_head", run=row.short_id)), end="")
 
 
 @runs.command()

@@ -14,7 +14,7 @@ from rich.text import Text
 from deep_research.cli.printing import tell
 from deep_research.events import LiveText, RunEvent
 from deep_research.service.runs.progress import ProgressCollector
-from deep_research.service.runs.progress_lines import RESEARCH_STEPS, Data, EventLines, ProgressLines
+from deep_research.service.runs.progress_lines import RESEARCH_STEPS, Data, ProgressLines
 from deep_research.text.cleaning import clean_text
 from deep_research.text.messages.words import Words
 
@@ -39,7 +39,7 @@ _MAX_TITLE = 20
 
 def section_lines(told: ProgressCollector) -> list[str]:
     """Return a line for each section that was searched for, in the order of the plan: how well it is covered."""
-    begun = [title for title in told.sections if title in told.rounds]
+    begun = [title for title in told.sections if title in told.searched]
     width = min(_MAX_TITLE, max(map(cell_len, begun), default=0))
     return [f"  {_fitted(title, width)}  {bar_of(told.section(title).coverage)}" for title in begun]
 
@@ -92,7 +92,7 @@ class Bars(Display):
 
     def __init__(self, words: Words, *, is_verbose: bool = False) -> None:
         self._words = words
-        self._news = EventLines(words, is_verbose=is_verbose)
+        self._lines = ProgressLines(words, is_verbose=is_verbose)
         self._told = ProgressCollector()
         self._sources: set[str] = set()
         self._evidence = 0
@@ -117,8 +117,10 @@ class Bars(Display):
         self._progress.start()
         self._told.take(event)
         data: Data = event.data
-        if line := self._news.of(event):
-            self._progress.console.print(clean_text(line), highlight=False, markup=False)
+        for line in self._lines.of(event):
+            # Stages are bars here.
+            if not line.is_stage:
+                self._progress.console.print(clean_text(line.text), highlight=False, markup=False)
         if event.kind == "progress":
             self._stage(data["step"], data["status"])
         elif event.kind == "serp-query":

@@ -123,7 +123,9 @@ async def replay(
     replayed = await runner.replay_run(run, folder=output)
     row, now = replayed.row, runner.code_version()
     if row.code_version != now:
-        tell(f"Run {row.id[:8]} was made by version {row.code_version}; this is {now}, and may come to something else.")
+        tell(
+            f"Run {row.short_id} was made by version {row.code_version}; this is {now}, and may come to something else."
+        )
     for each in replayed.differences:
         if not each.line:
             show(f"{each.file}: {'only the replay has it' if each.now else 'the replay does not have it'}")
@@ -134,7 +136,7 @@ async def replay(
     if replayed.differences:
         show(f"{len(replayed.differences)} of {counted(len(replayed.files), 'file')} differ.")
         return EXIT_NOT_VERIFIED
-    show(f"Identical: {counted(len(replayed.files), 'file')} of run {row.id[:8]} came out byte for byte the same.")
+    show(f"Identical: {counted(len(replayed.files), 'file')} of run {row.short_id} came out byte for byte the same.")
     return 0
 
 

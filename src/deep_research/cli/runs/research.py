@@ -317,8 +317,8 @@ async def _stay(
                     retry=retry,
                 )
             except RunInterrupted as stop:
-                hint = words("shell.resume_hint", command=f"deep-research runs resume {row.id[:8]}")
-                raise RunInterrupted(f"{words('shell.interrupted', run=row.id[:8])} {hint}") from stop
+                hint = words("shell.resume_hint", command=f"deep-research runs resume {row.short_id}")
+                raise RunInterrupted(f"{words('shell.interrupted', run=row.short_id)} {hint}") from stop
         with in_words_of(words):
             return await _print_outcome(processor, row, words, output)
     finally:
@@ -387,7 +387,7 @@ def _summary(row: RunRow, words: Words, output: Output, models: Sequence[ChatMod
     saved = words(
         "shell.report_saved",
         path=output.file or Path(row.folder) / "report.md",
-        command=f"deep-research runs report {row.id[:8]}",
+        command=f"deep-research runs report {row.short_id}",
     )
     lines = (
         (is_all or not check["passed"], verdict),
@@ -424,7 +424,7 @@ def _event_writer(sink: TextIO | None, shown: Display) -> OnEvent:
 def _waiting(row: RunRow, pending: JsonObject, words: Words) -> AnswerNeeded:
     """Return what is said of a run that waits: the question, and the commands that answer it."""
     waiting = row.replace(status="waiting", pending=pending)
-    lines = (words("shell.waiting", run=row.id[:8]), *question_lines(pending, words), *next_commands(waiting, words))
+    lines = (words("shell.waiting", run=row.short_id), *question_lines(pending, words), *next_commands(waiting, words))
     return answer_needed(row, pending, "\n".join(lines))
 
 
@@ -436,7 +436,7 @@ def _terminal_answers(row: RunRow, shown: Display, words: Words, signals: "_Sign
         # Nothing else is under way while a run waits, so that the loop may stand still.
         with signals.off():
             try:
-                answer = ask_in_terminal(pending, words, run=row.id[:8])
+                answer = ask_in_terminal(pending, words, run=row.short_id)
             except KeyboardInterrupt:
                 tell()
                 raise RunInterrupted from None

@@ -30,7 +30,7 @@ def page_of(row: RunRow, events: Sequence[RunEvent], spent: Spend, unpriced: Seq
     """Return the page of a run in the language of its report; `unpriced` are models used without a known price."""
     words = words_of(row)
     parts: list[tuple[str, Sequence[str]]] = [
-        ("status", [f"{words('status.' + row.status)} ({row.id[:8]})"]),
+        ("status", [f"{words('status.' + row.status)} ({row.short_id})"]),
         ("started", [f"{row.created_at:%Y-%m-%d %H:%M} UTC · {words('page.active', seconds=round(row.active_s, 1))}"]),
         ("question", [row.request.question]),
         ("follows", [row.request.follow[:8]] if row.request.follow else []),
@@ -44,12 +44,12 @@ def page_of(row: RunRow, events: Sequence[RunEvent], spent: Spend, unpriced: Seq
         ("files", [row.folder]),
     ]
     lines = [_part(words(f"page.{name}"), shown, words) for name, shown in parts if shown]
-    return "\n".join((*lines, words("page.see_all", run=row.id[:8])))
+    return "\n".join((*lines, words("page.see_all", run=row.short_id)))
 
 
 def next_commands(row: RunRow, words: Words) -> list[str]:
     """Return the commands by which a run goes on."""
-    run = f"deep-research runs {{}} {row.id[:8]}"
+    run = f"deep-research runs {{}} {row.short_id}"
     if row.status == "waiting" and row.pending and row.pending.get("kind") == "plan-approval":
         commands = words(
             "shell.plan_commands",
@@ -97,7 +97,7 @@ def _progress(events: Sequence[RunEvent], words: Words) -> list[str]:
 def cost_in_words(usd: float, unpriced: Sequence[str], words: Words) -> str:
     """Return what was paid, or that nobody knows, where models were used that have no price."""
     if unpriced:
-        return words("shell.usd_unknown", models=words("report.list_separator").join(unpriced))
+        return words("shell.usd_unknown", models=words.listed(unpriced))
     if 0 < usd < _CENT:
         return words("shell.usd_below", usd=f"{_CENT:.2f}")
     return words("shell.usd", usd=f"{usd:,.2f}")
@@ -127,7 +127,7 @@ def stats_page(row: RunRow, figures: JsonObject, unpriced: Sequence[str] = ()) -
     """Return a run's statistics in the language of its report, as wide as the terminal; `unpriced` as for its page."""
     words = words_of(row)
     width = shutil.get_terminal_size((80, 24)).columns
-    head = f"{words('stats.title', run=row.id[:8])} ({words('status.' + row.status)})"
+    head = f"{words('stats.title', run=row.short_id)} ({words('status.' + row.status)})"
     parts = [head], _stages(figures, words, width), _targets(figures, words), _calls(figures, unpriced, words)
     return "\n\n".join(map("\n".join, parts))
 

@@ -7,6 +7,7 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.folder import LAST_FILE, RunFolder, report_copy_of
 from deep_research.pipeline.journal import model_calls
 from deep_research.pipeline.records import RunRecords
+from deep_research.pipeline.round_log import write_rounds
 from deep_research.pipeline.state import DeepResearchState, Update
 from deep_research.pipeline.statistics import statistics_of
 from deep_research.report.citation import Source
@@ -39,7 +40,7 @@ async def cache(state: DeepResearchState, context: StageContext) -> Update:
         "is_doubtful": written.is_doubtful,
         "likelihood": written.likelihood,
     }
-    await context.run.rounds.write(folder)
+    await write_rounds(folder)
     await folder.write_json(LAST_FILE, statistics)
     report = (folder.path / "report.md").read_text(encoding="utf-8")
     copy = report_copy_of(folder.path)

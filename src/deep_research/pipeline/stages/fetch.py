@@ -1,7 +1,5 @@
 """Fetch: from a hit to a document whose bytes and text are stored."""
 
-from functools import lru_cache
-
 from deep_research.documents.readers import Reading, read
 from deep_research.errors import NetworkError, SourceError
 from deep_research.pipeline.context import StageContext
@@ -13,8 +11,6 @@ from deep_research.report.sources.hit import Delivered, Hit
 from deep_research.report.sources.source_quality import host_of
 from deep_research.request import ResearchRequest
 from deep_research.text.in_thread import in_thread
-
-_REMEMBERED_BYTES = 200_000
 
 
 async def fetch(state: PageState, context: StageContext) -> Update:
@@ -50,8 +46,7 @@ async def _read_before(state: PageState, context: StageContext) -> Document | No
 async def from_page(hit: Hit, context: StageContext) -> tuple[Document, str]:
     """Return the document at a hit's address, and the address that it has; raise `CallFailed` if there is none."""
     page = await context.fetch(hit.address)
-    reader = _read_once if len(page.raw) <= _REMEMBERED_BYTES else read
-    reading = await in_thread(reader, page.raw, name=page.address, media_type=page.media_type)
+    reading = await in_thread(read, page.raw, name=page.address, media_type=page.media_type)
     title, published = reading.title or page.title or hit.title, reading.published or page.published or hit.published
     document = _document(reading, page.raw, title=title or hit.address, published=published, media_type=page.media_type)
     return document, page.address
@@ -82,10 +77,6 @@ def _document(reading: Reading, raw: bytes, *, title: str, published: str, media
         links=reading.links,
         warnings=reading.warnings,
     )
-
-
-# Sections find the same pages, and so do runs of one process.
-_read_once = lru_cache(maxsize=32)(read)
 
 
 def _check_date(document: Document, address: str, request: ResearchRequest) -> None:

@@ -14,6 +14,7 @@ from deep_research.report.sources.hit import EARLIER, Hit, SearchQuery
 from deep_research.report.sources.ranking import LOCAL, Ranked, fuse
 from deep_research.request import EarlierRun
 from deep_research.text.script import detect_language
+from deep_research.value import Strings
 
 
 class SearchExecutor:
@@ -132,20 +133,17 @@ def _is_on(address: str, sites: Sequence[str]) -> bool:
 _PATENT_SITES = ("patents.google.com", "worldwide.espacenet.com", "patentscope.wipo.int")
 
 
-Names = tuple[str, ...]
-
-
 @dataclass(frozen=True)
 class Route:
     """The engines of a query: the user's documents, a chain of which each is asked where the one before finds nothing,
     and those for special subjects. `last_resort` and then `widened` are only asked where all of these find nothing.
     """
 
-    documents: Names = ()
-    chain: Names = ()
-    specialists: Names = ()
-    last_resort: Names = ()
-    widened: Names = ()
+    documents: Strings = ()
+    chain: Strings = ()
+    specialists: Strings = ()
+    last_resort: Strings = ()
+    widened: Strings = ()
 
 
 def suited(query: SearchQuery, context: StageContext) -> SearchQuery:

@@ -164,7 +164,7 @@ def final_assessment(assessment: Assessment, by_rules: Assessment, inquiry: Inqu
         assumptions = by_rules.assumptions
     assumptions += spelled.assumptions
     if inferred:
-        assumptions += (words("clarify.assume_focus", focus=words("report.list_separator").join(inferred)),)
+        assumptions += (words("clarify.assume_focus", focus=words.listed(inferred)),)
     return assessment.replace(
         next_action=action,
         task=TaskBrief(goal=task.goal, research_focus=focus),

@@ -194,7 +194,7 @@ def as_allocated(plan: Plan, request: ResearchRequest) -> Plan:
 
 def offered_queries(state: SectionState) -> list[SearchQuery]:
     """Return what may be asked in the coming round: what readers added, was planned or proposed, then the entries."""
-    planned = state.queries or (() if state.round else state.section.search_queries)
+    planned = state.queries or (() if state.round > 1 else state.section.search_queries)
     still_open = [entry for entry in state.entries if entry.status == "open" and not entry.queries]
     # What a reader added comes first.
     still_open.sort(key=lambda entry: not entry.is_wanted)
@@ -202,19 +202,18 @@ def offered_queries(state: SectionState) -> list[SearchQuery]:
     first = sum(entry.is_wanted for entry in still_open)
     offered = (*own[:first], *planned, *own[first:])
     fresh = {query.query: query for query in offered if query.query not in state.asked}
-    return [query for query in fresh.values() if is_wanted(query, state.entries)][: sum(state.grants[:1])]
+    return [query for query in fresh.values() if is_wanted(query, state.entries)][: state.grant]
 
 
 async def next_queries(
     state: SectionState,
-    work: SectionWork,
     offered: Sequence[SearchQuery],
     *,
     grant: int,
     planner: ResearchPlanner,
     context: StageContext,
 ) -> list[SearchQuery]:
-    """Return the queries of a section's coming round: the plan's or the reflection's own first, then new ones.
+    """Return the queries of the coming round: the plan's or the reflection's own first, then new ones.
 
     A plan that was made without a model had them all, and who left one out does not want it back. A follow-up looks for
     what the documents of the run before it lack.
@@ -222,15 +221,15 @@ async def next_queries(
     if grant == 0:
         return []
     request = QueryRequest(
-        brief=work.brief,
-        section=work.section,
-        domains=state.domains,
-        round=work.round,
+        brief=state.brief,
+        section=state.section,
+        domains=state.plan.domains,
+        round=state.round,
         gaps=state.open_questions,
-        asked=work.asked,
+        asked=state.asked,
         count=grant,
     )
-    if work.round > 1 or state.earlier:
+    if state.round > 1 or state.earlier:
         return await planner.generate_followup_queries(request, context, offered=offered)
     if len(offered) == grant or (offered and not context.adapters.models):
         return list(offered)

@@ -8,11 +8,13 @@ from deep_research.pipeline.frontier import UnreadPage, pool_of
 from deep_research.pipeline.outcome import section_work, stop_of
 from deep_research.pipeline.passages import contexts_of
 from deep_research.pipeline.research_map import found_in
+from deep_research.pipeline.round_log import write_rounds
 from deep_research.pipeline.scope import Scope
 from deep_research.pipeline.search_round import tell_map
 from deep_research.pipeline.stages.analyze import ResearchAnalyzer
 from deep_research.pipeline.stages.plan import ResearchPlanner
 from deep_research.pipeline.state import SectionState, Update
+from deep_research.pipeline.streaming import Emitter
 from deep_research.reasoning.rules.question.shared_names import name_key, shared_names
 from deep_research.reasoning.values import MapEntry, SectionWork, SourceFacts
 from deep_research.report.sources.source_quality import host_of
@@ -50,13 +52,11 @@ async def reflect(
     synthesis = analyzer.intermediate_synthesis(reflection)
     # What is new may be in what was read before.
     entries = tuple(found_in(entry, texts) for entry in reflection.entries or work.entries)
-    known = {entry.name for entry in state.entries if entry.status == "found"}
     # A wide field is searched as long as that finds something, whatever a judge calls enough.
     is_wide = work.brief.depth.max_pages > Depth().max_pages
-    is_new = is_wide and any(entry.status == "found" and entry.name not in known for entry in entries)
+    is_new = is_wide and state.newly_found(entries) > 0
     update: Update = {
         "synthesis": await context.records.keep(synthesis),
-        "coverage": synthesis.coverage,
         "is_sufficient": reflection.is_sufficient and not is_new,
         "is_all_read": is_all_read,
         "open_questions": reflection.gaps,
@@ -80,10 +80,10 @@ async def reflect(
     for number, title in enumerate(state.outline, start=state.number):
         own = [entry.status for entry in after.entries if entry.section == title]
         share = own.count("found") / len(own) if own else synthesis.coverage
-        at = context.run.stage(Scope.of("section", number, "round", state.round, "reflect"), after=state.after)
-        await at.emit("section-coverage", told | {"section": title, "coverage": round(share, 2)})
+        emit = Emitter(context.run.streaming, Scope.of("section", number, "round", state.round, "reflect"))
+        await emit("section-coverage", told | {"section": title, "coverage": round(share, 2)})
     await tell_map(after, context, before=state)
-    await context.run.rounds.write(context.run.folder)
+    await write_rounds(context.run.folder)
     return update
 
 
@@ -108,7 +108,6 @@ async def _of_round(
     pieces = await records.evidence(list(dict.fromkeys(ids)), sections=state.outline)
     return work.replace(
         fresh=tuple(piece.id for piece in pieces),
-        entries=state.entries,
         contexts=await contexts_of(pieces, state.brief.language, records),
         pages=tuple(each.hit.title or each.hit.address for each in candidates),
     )
@@ -116,8 +115,7 @@ async def _of_round(
 
 async def _texts_read(state: SectionState, work: SectionWork, context: StageContext) -> dict[str, str]:
     """Return what is known of each document that was read: its title, and the passages that were kept."""
-    read = dict.fromkeys(id_ for task in state.tasks for id_ in task.documents)
-    texts = {id_: (await context.records.document(id_)).title for id_ in read}
+    texts = {id_: (await context.records.document(id_)).title for id_ in state.read}
     for piece in work.evidence:
         texts[piece.document] = f"{texts.get(piece.document, '')}\n{piece.quote}"
     return texts
@@ -125,8 +123,7 @@ async def _texts_read(state: SectionState, work: SectionWork, context: StageCont
 
 async def _with_shared_names(state: SectionState, work: SectionWork, context: StageContext) -> SectionWork:
     """Look for the names that several of the documents read share, where no model says what an expert would name."""
-    read = dict.fromkeys(id_ for task in state.tasks for id_ in task.documents)
-    texts = [(await context.records.document(id_)).text for id_ in read]
+    texts = [(await context.records.document(id_)).text for id_ in state.read]
     known = {name_key(entry.name) for entry in work.entries}
     fresh = [MapEntry(name=name) for name in await in_thread(shared_names, texts) if name_key(name) not in known]
     return work.replace(entries=(*work.entries, *fresh))

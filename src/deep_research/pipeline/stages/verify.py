@@ -20,10 +20,18 @@ from deep_research.reasoning.port import Reasoner
 from deep_research.reasoning.rules.quoting.selection import stands_alone
 from deep_research.reasoning.values import Brief, Context, Findings, Judgement, Paragraphs, Support
 from deep_research.report.evidence.passage import Evidence
-from deep_research.report.paragraph import Paragraph, Refusal, Sentence, SentenceKind, Verdict, VerdictKind
+from deep_research.report.paragraph import (
+    Paragraph,
+    Refusal,
+    Sentence,
+    SentenceKind,
+    Verdict,
+    VerdictKind,
+    sentences_of,
+)
 from deep_research.text.analyzer import content_terms
 from deep_research.text.prompt_injection import find_prompt_injection
-from deep_research.value import Value
+from deep_research.value import Strings, Value
 from deep_research.verify.amounts import amounts_of, has_amount
 from deep_research.verify.calculation import objection_to
 from deep_research.verify.coverage import is_related, support_hint, unchecked_reason
@@ -171,7 +179,7 @@ async def judged(paragraphs: Sequence[Paragraph], sources: CheckedSources, conte
     checked = [paragraph for own in parts for paragraph in own]
     checked = [_with_links(after, before) for after, before in zip(checked, paragraphs, strict=True)]
     for number, (section, own) in enumerate(groupby(checked, key=lambda paragraph: paragraph.section), start=1):
-        counted = Counter(each.verdict.kind for one in own for each in one.sentences if each.verdict)
+        counted = Counter(each.verdict.kind for each in sentences_of(own) if each.verdict)
         at = context.at("section", number)
         await at.emit("verdict", {"section": section, "counts": dict(sorted(counted.items()))})
     return tuple(checked)
@@ -183,7 +191,7 @@ def _grouped(paragraphs: Sequence[Paragraph]) -> list[list[Paragraph]]:
     count = 0
     for _, section in groupby(paragraphs, key=lambda paragraph: paragraph.section):
         own = list(section)
-        undecided = sum(each.verdict is None for one in own for each in one.sentences)
+        undecided = sum(each.verdict is None for each in sentences_of(own))
         if groups and count + undecided <= _JUDGED_TOGETHER:
             groups[-1] += own
             count += undecided
@@ -220,7 +228,7 @@ async def _by_code(
     done: "_Done",
     context: StageContext,
     *,
-    led: tuple[str, ...],
+    led: Strings,
 ) -> Sentence:
     """Return a sentence with the verdict that code can give; what it cannot decide has none.
 
@@ -293,7 +301,7 @@ async def _by_reasoner(
         paragraphs=tuple(paragraphs),
         passages=sources.evidence,
         contexts=dict(sources.contexts),
-        hints={each.text: hints[each.text] for one in paragraphs for each in one.sentences if each.text in hints},
+        hints={each.text: hints[each.text] for each in sentences_of(paragraphs) if each.text in hints},
     )
     judgements = await context.reason(Reasoner.judge, support, on_failure=failures.append)
     answers = {judgement.number: judgement for judgement in judgements}
@@ -480,7 +488,7 @@ def _with_points(paragraphs: Sequence[Paragraph], sources: CheckedSources) -> li
     """Return paragraphs whose list items keep their points: each says nothing that the text or its passages do not."""
     quotes = {piece.id: piece.quote for piece in sources.evidence}
     cited = dict.fromkeys(id_ for paragraph in paragraphs for id_ in paragraph.cite_ids)
-    texts = [each.text for paragraph in paragraphs for each in paragraph.sentences]
+    texts = [each.text for each in sentences_of(paragraphs)]
     source_text = " ".join([sources.asked, *texts, *(quotes.get(id_, "") for id_ in cited)])
     return [one.replace(lead=_point(one.lead, source_text)) if one.is_item else one for one in paragraphs]
 
@@ -505,7 +513,7 @@ def _headed(paragraphs: Sequence[Paragraph], sources: CheckedSources) -> list[Pa
     found, before = [], "abstract"
     for title, group in groupby(paragraphs, key=lambda paragraph: paragraph.section):
         own = list(group)
-        source_text = " ".join([sources.asked, *(each.text for paragraph in own for each in paragraph.sentences)])
+        source_text = " ".join([sources.asked, *(each.text for each in sentences_of(own))])
         before = title if title in sources.planned or _is_name(title, source_text) else before
         found += [paragraph.replace(section=before) for paragraph in own]
     return found

@@ -22,7 +22,6 @@ from deep_research.pipeline.context import StageContext
 from deep_research.pipeline.earlier import answer_in, follow_notes, followed_in, subject_of, with_section
 from deep_research.pipeline.fan_out import both, fan_out
 from deep_research.pipeline.figures import chartless, described, figure_files, figure_record, pictures_of, with_figures
-from deep_research.pipeline.outcome import unanswered
 from deep_research.pipeline.passages import cited_passages
 from deep_research.pipeline.records import RunRecords
 from deep_research.pipeline.retrieval import RetrievalHealth, SearchSummary, health_of, title_of
@@ -50,7 +49,7 @@ from deep_research.report.evidence.passage import Evidence
 from deep_research.report.figure import Caption, Figure, Image
 from deep_research.report.layout import Chapter, ReportLayout
 from deep_research.report.markdown import render
-from deep_research.report.paragraph import Paragraph, Refusal, Sentence, is_quoted, note
+from deep_research.report.paragraph import Paragraph, Refusal, Sentence, is_quoted, note, sentences_of
 from deep_research.report.sources.head import byline_of
 from deep_research.report.sources.source_quality import host_of
 from deep_research.text.analyzer import content_terms
@@ -115,7 +114,7 @@ class ReportGenerator:
             run_line=words("report.run_line", run=row.id, started=f"{row.created_at:%Y-%m-%d %H:%M:%S} UTC"),
         )
         report, left = await with_figures(report, state.figures, words, records, before=before, is_written=is_written)
-        unplaced = [words("figure.left_out", titles=words("report.list_separator").join(left))] if left else []
+        unplaced = [words("figure.left_out", titles=words.listed(left))] if left else []
         stated = [*(before.paragraphs if before else ()), *report.paragraphs]
         evidence = await records.evidence(list(dict.fromkeys(id_ for one in stated for id_ in one.cite_ids)))
         document_of = {piece.id: piece.document for piece in evidence}
@@ -126,9 +125,9 @@ class ReportGenerator:
         known = earlier.cited if earlier else ()
         citations = number_sources(stated, document_of=document_of, sources=sources, earlier=known)
         models = await models_that_wrote(records)
-        report = _with_leads(report, evidence, sources, words, is_answer=is_answer)
+        report = _with_leads(report, document_of, sources, words, is_answer=is_answer)
         foreign = _foreign(report.paragraphs, document_of, citations, words, has_model=bool(models))
-        is_open = bool(report.gaps) or any(each.kind == "absence" for one in stated for each in one.sentences)
+        is_open = bool(report.gaps) or any(each.kind == "absence" for each in sentences_of(stated))
         cited_snapshots = [(await records.document(source.document)).snapshot for source in citations.used]
         health = await health_of(cited_snapshots, records, is_followed=earlier is not None)
         account = SearchSummary(health, context.adapters.specs, words)
@@ -191,7 +190,7 @@ def _chapters(
 ) -> tuple[Paragraphs, list[Chapter]]:
     """Return what answers the question, or comes nearest, and the chapters, which do not say that again."""
     is_nearest = not conclusion.is_answered
-    shown = () if is_nearest else (each.text for paragraph in conclusion.abstract for each in paragraph.sentences)
+    shown = () if is_nearest else (each.text for each in sentences_of(conclusion.abstract))
     said, support, chapters = set(shown), set(conclusion.support), []
     is_short = is_short_answer(findings)
     for title in dict.fromkeys(paragraph.section for paragraph in body.paragraphs if paragraph.section != "abstract"):
@@ -257,11 +256,10 @@ _MAX_SEARCHED_CHARS = 200_000
 
 
 def _with_leads(
-    report: ReportLayout, evidence: Sequence[Evidence], sources: Sequence[Source], words: Words, *, is_answer: bool
+    report: ReportLayout, document_of: Mapping[str, str], sources: Sequence[Source], words: Words, *, is_answer: bool
 ) -> ReportLayout:
     """Return the report; where "we" speaks in a quoted paragraph, or what leads is disputed, it names its document."""
-    disputed = {sentence.text for table in report.disagreements for sentence in table.sentences}
-    document_of = {piece.id: piece.document for piece in evidence}
+    disputed = {sentence.text for sentence in sentences_of(report.disagreements)}
 
     def led(paragraph: Paragraph, *, is_lead: bool = False) -> Paragraph:
         quoted = [sentence for sentence in paragraph.sentences if is_quoted(sentence)]
@@ -353,7 +351,7 @@ def _foreign(
     has_model: bool,
 ) -> list[str]:
     """Say which sources are quoted in another language than the report's."""
-    sentences = (sentence for paragraph in paragraphs for sentence in paragraph.sentences)
+    sentences = sentences_of(paragraphs)
     quoted = {document_of[id_] for sentence in sentences if is_quoted(sentence) for id_ in sentence.evidence}
     titles = [
         source.title
@@ -363,7 +361,7 @@ def _foreign(
         and words.language != UNKNOWN
     ]
     key = "limits.quoted_languages" if has_model else "limits.languages"
-    return [words(key, titles=words("report.list_separator").join(titles))] if titles else []
+    return [words(key, titles=words.listed(titles))] if titles else []
 
 
 async def _noticed(citations: Citations, words: Words, records: RunRecords) -> list[str]:
@@ -373,8 +371,7 @@ async def _noticed(citations: Citations, words: Words, records: RunRecords) -> l
         for remark in source.warnings:
             addresses.setdefault(remark, []).append(source.address)
     addresses.pop(PROMPT_INJECTION_FOUND, None)
-    separator = words("report.list_separator")
-    remarks = [words("limits.noticed", address=separator.join(own), remark=remark) for remark, own in addresses.items()]
+    remarks = [words("limits.noticed", address=words.listed(own), remark=remark) for remark, own in addresses.items()]
     for source in citations.sources:
         text = (await records.document(source.document)).text if PROMPT_INJECTION_FOUND in source.warnings else ""
         if count := count_prompt_injections(text) or count_prompt_injections(source.title):
@@ -402,7 +399,7 @@ async def write(state: DeepResearchState, context: StageContext, reporter: Repor
         evidence=evidence,
         contexts=dict(sources.contexts),
         titles=tuple([(await context.records.document(document)).title for document in documents]),
-        gaps=tuple(unanswered(state.followed_outcomes, findings)),
+        gaps=() if state.is_sufficient else tuple(dict.fromkeys(state.open_questions)),
     )
     (edited, sources), disputed = await both(
         _edited(draft, sources, context), _disputed(findings, state, sources, context)
@@ -454,7 +451,7 @@ async def write(state: DeepResearchState, context: StageContext, reporter: Repor
 
 def _refuting(paragraphs: Sequence[Paragraph]) -> list[str]:
     """Return the evidence that shows a sentence to be false."""
-    verdicts = (sentence.verdict for paragraph in paragraphs for sentence in paragraph.sentences)
+    verdicts = (sentence.verdict for sentence in sentences_of(paragraphs))
     return [verdict.evidence for verdict in verdicts if verdict and verdict.kind == "false" and verdict.evidence]
 
 

@@ -133,7 +133,7 @@ class ExtractiveReasoner:
 
     def __init__(self, corpus: Corpus | None = None) -> None:
         self._corpus = corpus
-        # What was chosen from a document does not depend on the section that asks.
+        # What was chosen from a document holds for every section, and for the plan of another focus too.
         self._reaches: dict[str, float] = {}
         self._matches: dict[tuple[str, str], DocumentMatch] = {}
         self._titles_named: dict[str, frozenset[str]] = {}
@@ -157,7 +157,7 @@ class ExtractiveReasoner:
         looked_for = brief.question
         if await self._is_overview(brief):
             looked_for = "\n".join(each.title for each in await self._contents())
-        found = await self._corpus.search(looked_for, limit=_PLAN_PASSAGES) if self._corpus else []
+        found = await self._search(looked_for, _PLAN_PASSAGES)
         near = [hit for hit in found if weights.share(terms_of(hit.title, hit.text)) >= _PASSAGE_SHARE]
         titles = {hit.title for hit in near}
         return sections_of(brief.question, [hit.text for hit in near], brief.language, titles=titles)
@@ -173,6 +173,9 @@ class ExtractiveReasoner:
             return _queries([title, *(each.title for each in await self._contents())], request)
         shared = shared_queries(brief) if await self._is_foreign(brief) else ()
         return _queries([*shared, *typed_queries(brief, _own_title(brief, title))], request)
+
+    async def _search(self, text: str, limit: int) -> list[PassageHit]:
+        return await self._corpus.search(text, limit=limit) if self._corpus else []
 
     async def _contents(self) -> list[Listed]:
         return await self._corpus.contents() if self._corpus else []
@@ -251,7 +254,7 @@ class ExtractiveReasoner:
     async def _named(self, question: str) -> frozenset[str]:
         """Return the titles of the documents that a question asks the contents of by name."""
         if question not in self._titles_named:
-            found = await self._corpus.search(question, limit=_PLAN_PASSAGES) if self._corpus else []
+            found = await self._search(question, _PLAN_PASSAGES)
             titles = frozenset(hit.title for hit in found if names_document(question, hit.title, hit.address))
             # "Minutes 2024" is called by its whole title, and "Minutes 2025" beside it is not.
             self._titles_named[question] = frozenset(title for title in titles if title in question) or titles
@@ -301,7 +304,7 @@ class ExtractiveReasoner:
         """Return what of a document is looked at: all of it, or of a very long one its best passages."""
         if len(document.text) <= _LONG:
             return [(0, len(document.text))]
-        found = await self._corpus.search(question, limit=_LONG_PASSAGES) if self._corpus else []
+        found = await self._search(question, _LONG_PASSAGES)
         own = sorted({(hit.start, hit.end) for hit in found if document.text[hit.start : hit.end] == hit.text})
         apart = [span for before, span in zip([(0, 0), *own], own, strict=False) if span[0] >= before[1]]
         return apart or [(0, _LONG)]
@@ -473,7 +476,7 @@ class ExtractiveReasoner:
         question = draft.brief.question
         parts = await self._sought(draft.brief)
         if is_short_answer(draft) and is_answered_first(draft.brief):
-            found = await self._corpus.search(question, limit=_PLAN_PASSAGES) if self._corpus else []
+            found = await self._search(question, _PLAN_PASSAGES)
             asked = draft.brief.analysis.asking or question
             answer = answer_of(draft, parts, beside_in_columns(asked, (hit.text for hit in found)))
             unheld = await self._not_held(" ".join(draft.brief.analysis.names), draft)
@@ -497,7 +500,7 @@ class ExtractiveReasoner:
         words, own = words_in(brief.language), detect_language(brief.question)[:2]
         listed = [each.title for each in await self._contents() if each.language and each.language[:2] != own]
         titles = dict.fromkeys([*(hit.title for hit in found if hit.title in listed), *listed])
-        named = words("report.list_separator").join(list(titles)[:_MAX_NAMED])
+        named = words.listed(list(titles)[:_MAX_NAMED])
         return (words("nothing.other_language", titles=named),) if named else ()
 
     async def _not_held(self, asked: str, draft: Draft) -> Strings:
@@ -517,7 +520,7 @@ class ExtractiveReasoner:
         idle = terms_of(*_DEGREE.findall(draft.brief.question))
         lost = surface_words(topic, [term for term in missing if term in unknown and term not in idle], known=covered)
         unmet = [word for word in lost if is_subject(word, asked)]
-        return (words(f"nothing.{kind}", words=words("report.list_separator").join(unmet)),) if unmet else ()
+        return (words(f"nothing.{kind}", words=words.listed(unmet)),) if unmet else ()
 
 
 def _queries(texts: Sequence[str], request: QueryRequest) -> tuple[SearchQuery, ...]:

@@ -22,7 +22,7 @@ from deep_research.service.runs.plans import PlanEdit
 from deep_research.service.runs.progress_lines import ProgressLines
 from deep_research.service.service import ResearchService
 from deep_research.storage.store.port import RunRow
-from deep_research.value import JsonObject
+from deep_research.value import JsonObject, Strings
 
 router = APIRouter(include_in_schema=False)
 _LOGGED = 200
@@ -178,7 +178,7 @@ def plan_sent(form: FormData) -> JsonObject:
     }
 
 
-def focuses_sent(form: FormData) -> tuple[str, ...]:
+def focuses_sent(form: FormData) -> Strings:
     """Return the sides of the question that somebody wants to be looked at instead."""
     parts = map(str.strip, _BETWEEN_FOCUSES.split(str(form.get("focus", ""))))
     return tuple(dict.fromkeys(part for part in parts if part))

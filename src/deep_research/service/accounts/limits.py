@@ -7,11 +7,11 @@ use; once it is over, what it spent takes the reservation's place. Days and mont
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import AwareDatetime
 
@@ -24,7 +24,7 @@ from deep_research.request import ResearchRequest, Spend
 from deep_research.service.accounts.accounts import Limits
 from deep_research.service.accounts.identity import LOCAL_USER, Identity
 from deep_research.service.database import Records, ServerDatabase
-from deep_research.storage.database.port import value_of
+from deep_research.storage.database.port import Row, value_of
 from deep_research.storage.store.port import RunRow
 from deep_research.storage.store.store import Store
 from deep_research.value import Value
@@ -169,7 +169,7 @@ class UsageLimits:
         for row in await self.database.all("open_usage_of", run=run):
             await self._close(row, spent)
 
-    async def _close(self, row: Mapping[str, Any], spent: Spend) -> None:
+    async def _close(self, row: Row, spent: Spend) -> None:
         usd, queries = max(0.0, spent.usd - row["usd_before"]), max(0, spent.queries - row["queries_before"])
         # By its own id: the run may have been tried again meanwhile, with a reservation that stays open.
         await self.database.run("settle_usage", id=row["id"], usd=usd, queries=queries)

@@ -46,7 +46,7 @@ from deep_research.storage.database.port import Database
 from deep_research.storage.private_files import make_folder
 from deep_research.storage.store.store import Store
 from deep_research.text.in_thread import in_thread
-from deep_research.value import Value, digest_of
+from deep_research.value import Strings, Value, digest_of
 from deep_research.wiring.documents import corpus_of, index_location
 
 # The operator's own folder of documents, where settings name one.
@@ -154,7 +154,7 @@ class StoredFile(Value):
     pages: int = 0
     words: int = 0
     passages: int = 0
-    remarks: tuple[str, ...] = ()
+    remarks: Strings = ()
     reason: str = ""
 
 

@@ -18,6 +18,7 @@ from deep_research.request import (
 )
 from deep_research.settings import Settings
 from deep_research.storage.store.port import RunRow
+from deep_research.value import Strings
 from deep_research.wiring.search import searches_web
 
 MAX_QUESTION_CHARS = 10_000
@@ -99,7 +100,7 @@ class NewRun(BaseModel):
 
     @field_validator("sites")
     @classmethod
-    def _named_by_host(cls, sites: tuple[str, ...]) -> tuple[str, ...]:
+    def _named_by_host(cls, sites: Strings) -> Strings:
         from deep_research.runner import hosts_of
 
         return hosts_of(sites)

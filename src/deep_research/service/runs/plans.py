@@ -62,7 +62,7 @@ class PlanView(Value):
 
 def wrong_state(row: RunRow, key: str) -> WrongState:
     """Return the error for what cannot be done with a run as it stands."""
-    return WrongState().with_message(key, run=row.id[:8], status=row.status)
+    return WrongState().with_message(key, run=row.short_id, status=row.status)
 
 
 def plan_view(row: RunRow, events: Sequence[RunEvent]) -> PlanView:

@@ -30,6 +30,7 @@ from deep_research.service.runs.run_queue import Notice, OnNotice, UserRotation
 from deep_research.storage.database.postgres import MIGRATION_LOCK, SCHEMA, SCHEMA_NUMBERS, conninfo_of, display_name
 from deep_research.storage.store.lease import current_owner, holds_lease
 from deep_research.storage.store.store import Store
+from deep_research.value import Strings
 
 _log = logging.getLogger(__name__)
 _TASK = "run"
@@ -194,7 +195,7 @@ class ProcrastinateQueue:
 
 def _payloads(sender: str, gathered: Sequence[LiveText]) -> Iterator[str]:
     """Yield pieces of answers as notifications, those of one answer joined as far as they fit."""
-    by_reply: dict[tuple[str, ...], list[str]] = {}
+    by_reply: dict[Strings, list[str]] = {}
     for run, scope, act, kind, text in gathered:
         by_reply.setdefault((run, scope, act, kind), []).append(text)
     for reply, texts in by_reply.items():

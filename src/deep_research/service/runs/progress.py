@@ -10,7 +10,6 @@ from pydantic import Field
 from deep_research.events import RunEvent, RunStatus
 from deep_research.pipeline.control import words_of
 from deep_research.pipeline.journal import spent_so_far
-from deep_research.pipeline.outcome import LOW_COVERAGE
 from deep_research.pipeline.research_map import changes_after, entries_now
 from deep_research.pipeline.scope import fetch_scope
 from deep_research.pipeline.state import Stage, Stop
@@ -19,15 +18,14 @@ from deep_research.reasoning.values import Entries
 from deep_research.report.sources.address import canonical_address
 from deep_research.request import BUDGET_KINDS, BudgetKind
 from deep_research.service.public_text import public_message
+from deep_research.service.runs.progress_lines import LOW_COVERAGE, RESEARCH_STEPS
 from deep_research.service.runs.sources import cited_numbers, stored_edition
 from deep_research.storage.store.port import Answers, JournalRow, RunRow
 from deep_research.storage.store.store import Store
-from deep_research.value import JsonObject, Value
+from deep_research.value import JsonObject, Strings, Value
 
 # `stopped`: under way when the run was cancelled or interrupted.
 StageState = Literal["pending", "running", "done", "skipped", "failed", "stopped"]
-# What sections go through side by side and again in each round: over only when the ending begins.
-_RESEARCH = (Stage.HARVEST, Stage.FETCH, Stage.EXTRACT, Stage.COMPRESS, Stage.REFLECT)
 _INDEX = "index"
 # What a map tells of the round that was judged last.
 _OF_ROUND = ("found", "new", "read")
@@ -69,7 +67,7 @@ class SourceProgress(Value):
     title: str = ""
     document: str = ""
     section: str = ""
-    sections: tuple[str, ...] = ()
+    sections: Strings = ()
     evidence: int = 0
     state: Literal["reading", "read", "empty", "failed", "cited"] = "reading"
     number: int | None = None
@@ -90,8 +88,8 @@ class SectionProgress(Value):
     dimensions: dict[str, int] = Field(default_factory=dict)
     is_sufficient: bool = False
     is_thin: bool = False
-    gaps: tuple[str, ...] = ()
-    next_queries: tuple[str, ...] = ()
+    gaps: Strings = ()
+    next_queries: Strings = ()
     stop: Stop = ""
     verdicts: dict[str, int] = Field(default_factory=dict)
 
@@ -160,7 +158,7 @@ class RunProgress(Value):
     title: str = ""
     stages: tuple[StageProgress, ...]
     sections: tuple[SectionProgress, ...] = ()
-    thin: tuple[str, ...] = ()
+    thin: Strings = ()
     map: MapProgress = MapProgress()
     queries: tuple[QueryProgress, ...] = ()
     sources: tuple[SourceProgress, ...] = ()
@@ -233,14 +231,14 @@ class _ObservedSource:
 class ProgressCollector:
     """What the events of a run have shown so far; `is_over` says that nothing more is searched for.
 
-    `rounds` are those in which each section was last searched for.
+    `searched` are the sections that were.
     """
 
     title: str = ""
     stop: Stop = ""
     is_over: bool = False
     sections: dict[str, dict[str, Any]] = field(default_factory=dict)
-    rounds: dict[str, int] = field(default_factory=dict)
+    searched: set[str] = field(default_factory=set)
     verdicts: dict[str, dict[str, int]] = field(default_factory=dict)
     queries: dict[tuple[str, int, str], QueryProgress] = field(default_factory=dict)
     sources: dict[str, _ObservedSource] = field(default_factory=dict)
@@ -262,15 +260,12 @@ class ProgressCollector:
                     for one in data["sections"]
                 }
             case "serp-query":
-                self.rounds[data["section"]] = data["round"]
+                self.searched.add(data["section"])
                 for query in data["queries"]:
-                    query_key = (data["section"], data["round"], query["query"])
-                    self.queries.setdefault(
-                        query_key,
-                        QueryProgress(
-                            section=query_key[0], round=query_key[1], query=query_key[2], goal=query.get("goal", "")
-                        ),
+                    asked = QueryProgress(
+                        section=data["section"], round=data["round"], query=query["query"], goal=query.get("goal", "")
                     )
+                    self.queries.setdefault((asked.section, asked.round, asked.query), asked)
             case "search-task":
                 self._task(data)
             case "source":
@@ -344,7 +339,7 @@ def _stages(events: Sequence[RunEvent], status: RunStatus, *, is_over: bool) -> 
 
 def _stage(name: str, steps: list[Step], status: RunStatus, *, is_over: bool) -> StageProgress:
     ended = [step.status for step in steps if step.status]
-    is_open = len(ended) < len(steps) or (name in _RESEARCH and not is_over)
+    is_open = len(ended) < len(steps) or (name in RESEARCH_STEPS and not is_over)
     state: StageState = "done"
     if is_open and status != "done":
         state = _STOPPED.get(status, "running")

@@ -4,19 +4,27 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from deep_research.events import RunEvent
-from deep_research.pipeline.outcome import LOW_COVERAGE
 from deep_research.text.messages.words import Words
 
 Data = dict[str, Any]
 
-# The stages that a section goes through side by side are one line; its bar counts search tasks.
+# The stages of a round come again in each and are over when the ending begins: one line, whose bar counts search tasks.
 RESEARCH_STEPS = frozenset({"harvest", "fetch", "extract", "compress", "reflect"})
+# A section that is covered so far is not thin, even where its judge would have liked more.
+LOW_COVERAGE = 0.7
+
+
+class Line(NamedTuple):
+    """One line; `is_stage` says that a stage begins with it."""
+
+    text: str
+    is_stage: bool = False
 
 
 @dataclass
-class EventLines:
-    """What a run's events say to a person: the plan as it is written, each round, thin sections, what failed; each
-    thing once.
+class ProgressLines:
+    """A line for each thing worth knowing: stages, the plan as it is written, each round, thin sections, what failed;
+    each thing once.
 
     With `is_verbose`, also each query and each source that was read.
     """
@@ -25,14 +33,18 @@ class EventLines:
     is_verbose: bool = False
     _shown: set[str] = field(default_factory=set)
     _low_coverage: dict[str, float] = field(default_factory=dict)
+    # Stages that get no line any more, or never.
+    _passed: frozenset[str] = RESEARCH_STEPS - {"harvest"}
 
-    def of(self, event: RunEvent) -> str:
-        """Return the event's line, or "" where it has none or said the same before."""
-        line = self._line(event)
-        if not line or line in self._shown:
-            return ""
+    def of(self, event: RunEvent) -> list[Line]:
+        """Return the lines of an event, most often none."""
+        line, data = self._line(event), event.data
+        lines = [Line(f"  {line}")] if line and line not in self._shown else []
         self._shown.add(line)
-        return f"  {line}"
+        if event.kind == "progress" and data["status"] == "started" and data["step"] not in self._passed:
+            self._passed |= {str(data["step"])}
+            lines.append(Line(f"{self.words('stage.' + str(data['step']))} …", is_stage=True))
+        return lines
 
     def _line(self, event: RunEvent) -> str:
         data: Data = event.data
@@ -66,34 +78,7 @@ class EventLines:
         return f"! {data['message']}" if event.kind == "error" else ""
 
     def _listed(self, key: str, sections: list[str]) -> str:
-        return self.words(key, sections=self.words("report.list_separator").join(sections))
-
-
-class Line(NamedTuple):
-    """One line; `is_stage` says that a stage begins with it."""
-
-    text: str
-    is_stage: bool = False
-
-
-class ProgressLines:
-    """A line for each thing worth knowing: stages, the plan, thin sections, what failed."""
-
-    def __init__(self, words: Words, *, is_verbose: bool = False) -> None:
-        self._words = words
-        self._news = EventLines(words, is_verbose=is_verbose)
-        # Stages that get no line any more, or never.
-        self._passed = set(RESEARCH_STEPS - {"harvest"})
-
-    def of(self, event: RunEvent) -> list[Line]:
-        """Return the lines of an event, most often none."""
-        data: Data = event.data
-        news = self._news.of(event)
-        lines = [Line(news)] if news else []
-        if event.kind == "progress" and data["status"] == "started" and data["step"] not in self._passed:
-            self._passed.add(data["step"])
-            lines.append(Line(f"{self._words('stage.' + data['step'])} …", is_stage=True))
-        return lines
+        return self.words(key, sections=self.words.listed(sections))
 
 
 def map_line(told: Data, words: Words) -> str:

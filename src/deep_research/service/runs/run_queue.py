@@ -34,11 +34,9 @@ class RunQueue(Protocol):
 
         Where a delay is given, this process does not take it up before, and in PostgreSQL nobody does.
         """
-        ...
 
     async def drop(self, run: str) -> None:
         """Forget a run."""
-        ...
 
     async def take(self, at_work: Counter[str], under_way: Collection[str]) -> str | None:
         """Return the run that comes next, None where there is none; a queue with rows of its own takes it out.
@@ -46,23 +44,18 @@ class RunQueue(Protocol):
         It is of the user with the fewest at work (`at_work` are those of this process), and then of who was chosen
         longest ago. Runs that are under way in this process may be left where they are.
         """
-        ...
 
     async def sweep(self) -> None:
         """Put in every run that should go on and that nobody works on; any process may do so at any time."""
-        ...
 
     async def listen(self, on_notice: OnNotice, on_live: OnLive) -> None:
         """Pass on what other processes tell, until cancelled; return where they cannot, and only looking helps."""
-        ...
 
     def tell_live(self, live: LiveText) -> None:
         """Pass a piece of a model's answer on to other processes, where others may read them; it may be lost."""
-        ...
 
     async def close(self) -> None:
         """Release what is held."""
-        ...
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ from deep_research.report.sources.document import Document, Place
 from deep_research.service.public_text import sendable
 from deep_research.storage.store.port import RunRow
 from deep_research.storage.store.store import Store
-from deep_research.value import Value
+from deep_research.value import Strings, Value
 
 
 class SourceEntry(Value):
@@ -29,7 +29,7 @@ class SourceEntry(Value):
     published: str = ""
     characters: int = 0
     delivered: str = ""
-    warnings: tuple[str, ...] = ()
+    warnings: Strings = ()
 
 
 class CitedPlace(Value):
@@ -68,7 +68,7 @@ async def read_source(row: RunRow, document: str, store: Store) -> SourceText:
     edition = await stored_edition(row, store)
     found = await store.get_document(document)
     own = [
-        CitedPlace(id=passage.id, start=passage.start, end=passage.end, place=passage.place)
+        CitedPlace(**passage.model_dump(include={*CitedPlace.model_fields}))
         for passage in (edition.passages if edition else ())
         if passage.document == document
     ]
@@ -113,11 +113,8 @@ def _entry(document: Document, address: str, number: int | None) -> SourceEntry:
         address=sendable(address),
         title=sendable(document.title),
         number=number,
-        media_type=document.media_type,
-        language=document.language,
         author=sendable(document.author),
-        published=document.published,
         characters=len(document.text),
         delivered=document.delivered.engine if document.delivered else "",
-        warnings=document.warnings,
+        **document.model_dump(include={"media_type", "language", "published", "warnings"}),
     )

@@ -10,7 +10,7 @@ from deep_research.documents.readers import warm_up
 from deep_research.errors import DeepResearchError, RunCancelled, RunHeld, RunInterrupted
 from deep_research.events import LiveText, RunEvent
 from deep_research.pipeline.clock import SystemClock
-from deep_research.pipeline.control import is_answered, park_run
+from deep_research.pipeline.control import has_work, park_run
 from deep_research.pipeline.graph import build_graph
 from deep_research.pipeline.machine import StateMachine
 from deep_research.pipeline.runtime import DeepResearchProcessor
@@ -199,7 +199,7 @@ class Worker:
             drive.user = row.user
             if row.owner is not None and row.idle_takeovers >= _MAX_FRUITLESS_TAKEOVERS:
                 await park_run(self._store, row, clock=SystemClock(), lease_s=self._settings.lease_s)
-            elif await self._has_work(row):
+            elif await has_work(self._store, row):
                 try:
                     await self._resume(drive, row)
                 finally:
@@ -245,11 +245,6 @@ class Worker:
         self._feed.on_live(live)
         if is_prose(live):
             self._queue.tell_live(live)
-
-    async def _has_work(self, row: RunRow) -> bool:
-        return row.status not in ("done", "cancelled") and (
-            row.status != "waiting" or await is_answered(self._store, row)
-        )
 
     def _own_processor(self, row: RunRow, settings: Settings) -> DeepResearchProcessor:
         return processor_from(settings, row.wiring, machine=self._machine, observers=self.observers)

@@ -27,6 +27,7 @@ from deep_research.report.escaping import one_line
 from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.schedules.schedules import every_of
 from deep_research.settings import Settings
+from deep_research.storage.database.port import Row
 from deep_research.storage.store.port import RunRow
 from deep_research.text.messages.language import report_language
 from deep_research.text.messages.words import Words, words_in
@@ -51,7 +52,7 @@ REPORTED_KINDS: tuple[ChangeKind, ...] = ("changed", "gone", "new")
 
 
 def notification_of(
-    schedule: Mapping[str, Any],
+    schedule: Row,
     *,
     kind: NotificationKind,
     address: str,
@@ -84,7 +85,7 @@ def notification_of(
     }
 
 
-def add_notifications(records: Records, schedule: Mapping[str, Any], run: str, news: Mapping[str, Any]) -> None:
+def add_notifications(records: Records, schedule: Row, run: str, news: Mapping[str, Any]) -> None:
     """Queue notifications for a schedule's people; the transaction is the caller's."""
     now = datetime.now(UTC).isoformat()
     for target in (schedule["webhook"], schedule["email"] and f"mailto:{schedule['email']}"):
@@ -117,7 +118,7 @@ class Notifier:
             if await self.database.run("claim_notification", id=row["id"], seen=row["next_at"], until=until):
                 await self._try(row)
 
-    async def _try(self, row: Mapping[str, Any]) -> None:
+    async def _try(self, row: Row) -> None:
         try:
             if row["target"].startswith("mailto:"):
                 await asyncio.to_thread(self._mail, row)
@@ -133,7 +134,7 @@ class Notifier:
         now = self.now().isoformat()
         await self.database.run("note_sent", id=row["id"], now=now)
 
-    async def _post(self, row: Mapping[str, Any]) -> None:
+    async def _post(self, row: Row) -> None:
         if self._client is None:
             guard = Guard(allowed=self.settings.webhook_hosts)
             self._client = GuardedClient(guard, limits=_LIMITS, contact=self.settings.contact)
@@ -147,7 +148,7 @@ class Notifier:
         if not 200 <= response.status < 300:
             raise SourceError(f"The webhook answered with status {response.status}.")
 
-    def _mail(self, row: Mapping[str, Any]) -> None:
+    def _mail(self, row: Row) -> None:
         settings = self.settings
         if not settings.smtp_host or not settings.smtp_from:
             raise SourceError("No mail can be sent: smtp_host and smtp_from are not set.")
@@ -209,7 +210,7 @@ def signature(secret: str, id_: str, stamp: str, body: bytes) -> str:
     return f"v1,{base64.b64encode(digest).decode()}"
 
 
-def mail_of(row: Mapping[str, Any], *, sender: str) -> EmailMessage:
+def mail_of(row: Row, *, sender: str) -> EmailMessage:
     """Return a notification as a mail in plain text, in the language of its question."""
     news: Any = json_of(row["body"])
     words = words_in(news["language"])

@@ -5,7 +5,7 @@ first. Times that nobody was there for are made up for once, not each.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from deep_research.service.schedules.notifications import (
     add_notifications,
     notification_of,
 )
+from deep_research.storage.database.port import Row
 from deep_research.storage.store.port import RunRow
 from deep_research.text.in_thread import in_thread
 from deep_research.value import json_of
@@ -51,7 +52,7 @@ class Scheduler:
             if await self._is_taken(row):
                 await self._start(row)
 
-    async def _is_taken(self, row: Mapping[str, Any]) -> bool:
+    async def _is_taken(self, row: Row) -> bool:
         """Return whether a schedule is due and this server is the one to carry it out."""
         now, due, every = self.now(), datetime.fromisoformat(row["next_at"]), timedelta(seconds=row["every_s"])
         is_due = due <= now
@@ -64,7 +65,7 @@ class Scheduler:
         taken = await self.database.run("claim_schedule", id=row["id"], seen=seen, next_at=next_time)
         return is_due and bool(taken)
 
-    async def _start(self, row: Mapping[str, Any]) -> None:
+    async def _start(self, row: Row) -> None:
         if not row["is_settled"]:
             await self.database.run("note_schedule", id=row["id"], note=SKIPPED)
             return
@@ -79,7 +80,7 @@ class Scheduler:
             return
         await self.database.run("start_schedule", id=row["id"], run=run.id)
 
-    async def _begun(self, row: Mapping[str, Any]) -> RunRow:
+    async def _begun(self, row: Row) -> RunRow:
         who = Identity(user=row["user"])
         if row["mode"] == "update" and row["done_run"]:
             try:
@@ -88,7 +89,7 @@ class Scheduler:
                 _log.info("schedule %s: its last run was deleted; it asks anew", row["id"])
         return await self.service.create(NewRun.model_validate(json_of(row["request"])), who)
 
-    async def _note_ending(self, row: Mapping[str, Any]) -> None:
+    async def _note_ending(self, row: Row) -> None:
         """Look at how the last run of a schedule ended, if it has, and note who is to be notified of what."""
         done, note, news = row["done_run"], "the run was cancelled", None
         try:
@@ -112,7 +113,7 @@ class Scheduler:
 
         await self.database.work(put)
 
-    async def _news(self, row: Mapping[str, Any], run: RunRow) -> dict[str, Any] | None:
+    async def _news(self, row: Row, run: RunRow) -> dict[str, Any] | None:
         """Return the notification about a finished run; None where nobody wants to know."""
         changes = await self._changes(row, run)
         kind: NotificationKind = "first-report"
@@ -122,7 +123,7 @@ class Scheduler:
             return None
         return notification_of(row, kind=kind, address=self.address, run=run, changes=changes)
 
-    async def _changes(self, row: Mapping[str, Any], run: RunRow) -> Changes | None:
+    async def _changes(self, row: Row, run: RunRow) -> Changes | None:
         who = Identity(user=row["user"])
         if run.request.update is not None:
             return await self.service.changes(run.id, who)

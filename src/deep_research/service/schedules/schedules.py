@@ -1,7 +1,7 @@
 """Questions that are researched again and again: which there are, when, and who is told. `scheduler.py` does it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 from uuid import uuid4
@@ -14,7 +14,7 @@ from deep_research.service.database import Records, ServerDatabase
 from deep_research.service.runs.new_run import NewRun
 from deep_research.settings import Settings
 from deep_research.settings.types import MailAddress
-from deep_research.storage.database.port import Column, value_of
+from deep_research.storage.database.port import Column, Row, value_of
 from deep_research.value import Value, json_of
 from deep_research.web.net.guard import Guard
 
@@ -200,20 +200,20 @@ class Schedules:
         await self._database.work(lambda records: records.run("drop_schedule", id=_row(records, schedule, who)["id"]))
 
 
-def _row(records: Records, schedule: str, who: Identity) -> Mapping[str, Any]:
+def _row(records: Records, schedule: str, who: Identity) -> Row:
     rows = [dict(row) for row in records.all("list_schedules", user=who.user) if row["id"].startswith(schedule)]
     if len(rows) != 1 or not schedule:
         raise NotFound().with_message("fault.unknown_schedule", schedule=schedule)
     return rows[0]
 
 
-def _changed(records: Records, row: Mapping[str, Any], who: Identity, **changes: Column) -> Schedule:
+def _changed(records: Records, row: Row, who: Identity, **changes: Column) -> Schedule:
     own = {name: row[name] for name in ("id", "every_s", "is_paused", "next_at")}
     records.run("change_schedule", **own | changes)
     return _with_deliveries(records, _row(records, row["id"], who))
 
 
-def _with_deliveries(records: Records, row: Mapping[str, Any]) -> Schedule:
+def _with_deliveries(records: Records, row: Row) -> Schedule:
     rows = records.all("notifications_of", schedule=row["id"])
     return _schedule(row, [value_of(Delivery, each, kind=_kind_of(each["body"])) for each in rows])
 
@@ -223,7 +223,7 @@ def _kind_of(body: str) -> str:
     return str(data.get("kind", "")) if isinstance(data, dict) else ""
 
 
-def _schedule(row: Mapping[str, Any], deliveries: Sequence[Delivery]) -> Schedule:
+def _schedule(row: Row, deliveries: Sequence[Delivery]) -> Schedule:
     research: Any = json_of(row["request"])
     own = {"question": research["question"], "every": every_of(row["every_s"]), "research": research}
     return value_of(Schedule, row, **own, deliveries=deliveries)

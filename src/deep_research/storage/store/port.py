@@ -46,6 +46,11 @@ class RunRow(Value):
     idle_takeovers: int = 0
 
     @property
+    def short_id(self) -> str:
+        """The characters of its id by which people name it."""
+        return self.id[:8]
+
+    @property
     def title(self) -> str:
         """The title of its report, "" before there is one."""
         return str((self.result or {}).get("title", ""))

@@ -1,7 +1,7 @@
 """The fixed words of one language, by key; a new word is a line in `en.toml` and one in `zh-Hans.toml`."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -38,6 +38,10 @@ class Words:
             wanted = ", ".join(sorted(placeholders(template))) or "no values"
             raise TypeError(f"{key} takes {wanted}, not {', '.join(sorted(values)) or 'nothing'}")
         return _FORMATTER.vformat(template, (), values)
+
+    def listed(self, names: Iterable[str]) -> str:
+        """Return names in one line."""
+        return self("report.list_separator").join(names)
 
 
 @cache

@@ -6,7 +6,7 @@ import pytest
 
 from deep_research.cli.runs.progress import Bars, Display, ProgressPrinter
 from deep_research.events import EventKind, RunEvent
-from deep_research.service.runs.progress_lines import EventLines
+from deep_research.service.runs.progress_lines import ProgressLines
 from deep_research.text.messages.words import words_in
 from deep_research.value import JsonObject
 
@@ -20,43 +20,48 @@ def coverage(section: str, round_: int, share: float, *, is_sufficient: bool) ->
     return event("section-coverage", section=section, round=round_, coverage=share, is_sufficient=is_sufficient)
 
 
+def said(lines: ProgressLines, event: RunEvent) -> str:
+    """Return what is said of an event beside the stage that begins with it."""
+    return "".join(line.text for line in lines.of(event) if not line.is_stage)
+
+
 def test_the_same_failure_is_said_once():
     news, failed = (
-        EventLines(words_in("en")),
+        ProgressLines(words_in("en")),
         event("error", message="extract: the model is overloaded", step="extract"),
     )
-    assert news.of(failed) == "  ! extract: the model is overloaded"
-    assert news.of(failed) == ""
+    assert said(news, failed) == "  ! extract: the model is overloaded"
+    assert said(news, failed) == ""
 
 
 def test_a_plan_is_shown_title_by_title_and_a_section_that_is_written_is_not() -> None:
-    news = EventLines(words_in("en"))
+    news = ProgressLines(words_in("en"))
     written = event("message", type="text", text="成本与资金")
-    assert news.of(written.model_copy(update={"key": "message:plan:1a2b3c4d"})) == "  · 成本与资金"
-    assert news.of(written.model_copy(update={"key": "message:draft/section/1:0"})) == ""
+    assert said(news, written.model_copy(update={"key": "message:plan:1a2b3c4d"})) == "  · 成本与资金"
+    assert said(news, written.model_copy(update={"key": "message:draft/section/1:0"})) == ""
 
 
 @pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
 def test_a_try_is_announced_without_its_reason_which_ends_the_run_if_it_stays(language):
-    news = EventLines(words_in(language))
-    first = news.of(event("error", message="No connection.", category="NETWORK", retry_count=1, step="workflow"))
-    second = news.of(event("error", message="No connection.", category="NETWORK", retry_count=2, step="workflow"))
+    news = ProgressLines(words_in(language))
+    first = said(news, event("error", message="No connection.", category="NETWORK", retry_count=1, step="workflow"))
+    second = said(news, event("error", message="No connection.", category="NETWORK", retry_count=2, step="workflow"))
     assert first != second
     assert "No connection" not in first + second
 
 
 def test_only_sections_that_end_thin_are_told_and_only_at_the_end():
-    news = EventLines(words_in("en"))
+    news = ProgressLines(words_in("en"))
     rounds = [
         coverage("Costs", 1, 0.2, is_sufficient=False),
         coverage("People", 1, 0.3, is_sufficient=False),
         coverage("Costs", 2, 0.9, is_sufficient=True),
         coverage("People", 2, 0.35, is_sufficient=False),
     ]
-    assert [news.of(each) for each in rounds] == [""] * 4
+    assert [said(news, each) for each in rounds] == [""] * 4
     done = event("progress", step="analyze", status="started")
-    assert news.of(done) == "  Few sources were found for: People (35% covered)"
-    assert news.of(done) == ""
+    assert said(news, done) == "  Few sources were found for: People (35% covered)"
+    assert said(news, done) == ""
 
 
 def test_lines_tell_of_each_round_and_silence_of_none(capsys):

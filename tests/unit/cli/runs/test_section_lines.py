@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from deep_research.cli.runs.progress import section_lines
 from deep_research.service.runs.progress import ProgressCollector
-from deep_research.service.runs.progress_lines import EventLines, ProgressLines, map_line
+from deep_research.service.runs.progress_lines import ProgressLines, map_line
 from deep_research.text.messages.words import words_in
 from tests.unit.cli.runs.test_progress import event
 
@@ -86,10 +86,12 @@ def test_every_end_has_words_of_its_own(language: str, stop: str) -> None:
 
 
 def test_a_map_is_told_once_it_is_judged_or_the_search_has_ended() -> None:
-    lines = EventLines(words_in("en"))
-    assert lines.of(event("research-map", **told(is_judged=False))) == ""
-    assert lines.of(event("research-map", **told())).startswith("  Round 2")
-    assert lines.of(event("research-map", **told(is_judged=False, stop="enough"))).endswith("ended by the reader")
+    lines = ProgressLines(words_in("en"))
+    assert lines.of(event("research-map", **told(is_judged=False))) == []
+    [judged] = lines.of(event("research-map", **told()))
+    [ended] = lines.of(event("research-map", **told(is_judged=False, stop="enough")))
+    assert judged.text.startswith("  Round 2")
+    assert ended.text.endswith("ended by the reader")
 
 
 def test_sections_that_lack_the_same_are_not_told_one_by_one() -> None:

@@ -342,7 +342,7 @@ def _assumed(judged: _Judged, topic: str, inferred: Strings, words: Words) -> St
     elif not judged.has_goal and analyze_question(judged.text).kind == "open":
         lines.append(words("clarify.assume_goal", topic=topic))
     if inferred:
-        lines.append(words("clarify.assume_focus", focus=words("report.list_separator").join(inferred)))
+        lines.append(words("clarify.assume_focus", focus=words.listed(inferred)))
     return tuple(lines)
 
 

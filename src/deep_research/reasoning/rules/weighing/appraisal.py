@@ -85,7 +85,7 @@ def _remarks(
         "consistency": words("thin.disputed"),
     }
     if missing:
-        remarks["coverage"] = words("thin.missing", words=words("report.list_separator").join(missing))
+        remarks["coverage"] = words("thin.missing", words=words.listed(missing))
     if years:
         remarks["recency"] = words("thin.old", year=max(years))
     return remarks

@@ -99,7 +99,7 @@ def changes_of(findings: Findings) -> Strings:
     notes = [words("change.disputed")] if any(backing.against for backing, _ in rows) else []
     for key, own in titles.items():
         if plain := _plain(own):
-            notes.append(words(f"change.{key}", titles=words("report.list_separator").join(plain)))
+            notes.append(words(f"change.{key}", titles=words.listed(plain)))
     return tuple(notes)
 
 
