@@ -266,11 +266,10 @@ class WritingByModel(ModelActs):
         )
         table = (
             "A pipe table with these columns, a mark in the last cell of each row, and a row for everything of this"
-            " kind that the passages tell of; a cell is a few words. A column of which most cells would be empty is"
-            f" left out.\n{fenced(NOTES_TAG, own.columns + (named if own.entries else ''))}"
+            " kind that the passages tell of and the question is about; a cell is a phrase that says something by"
+            f" itself. A column of which most cells would be empty is left out.\n{fenced(NOTES_TAG, own.columns + (named if own.entries else ''))}"
             if own.columns
-            else "What is compared, or figures of one kind, stand in a pipe table with a mark in the last cell of each"
-            " row."
+            else "Prose, without a table."
         )
         written = fenced(DRAFT_TAG, shown_text(findings.written, labels_of(findings.evidence)))
         return self.prompts.fill(
