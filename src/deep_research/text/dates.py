@@ -45,7 +45,7 @@ _PATTERNS = tuple(
         ("fy fiscal", rf"\b(?:FY|fiscal(?:\s+year)?)\s?(?:{_YEAR}|(?P<short>\d\d))\b"),
         ("1 2", rf"{_ALONE}{_YEAR}{_WHOLE}{_UNIT_NEXT}"),
         # The second year of a range ("2020-2024"), which the rule before rejects for its dash.
-        ("- – —", rf"(?<=\d{{4}}[-–—]){_YEAR}{_WHOLE}"),
+        ("- – —", rf"(?<=\d{{4}}[-–—])(?<![A-Za-z]-\d{{4}}[-–—]){_YEAR}{_WHOLE}"),
     )
 )
 # No date without one of these.

@@ -53,7 +53,7 @@ _EQUATION = re.compile(r"[\d(][\d.,\s()%€$£¥+\-−–*/×÷]*[+\-−–*/×�
 _LIST_JOINT = re.compile(r",\s+and\s+|,\s+|\s+and\s+|;\s+|[、，；]|以?及|[和与與]")
 _NAMED_BEFORE = re.compile(r"(?i)\b(?:all|these|those|both)\s*$|[这這那]|上述|以上|全部$")
 _PROPOSES = re.compile(
-    r"(?i)\b(?:propos\w*|targets?|thresholds?|deadlines?|aim\w*|goals?|success)\b|目[标標]|建[议議]|[门門][槛檻]|期限|力[争爭]|成功"
+    r"(?i)\b(?:propos\w*|targets?|thresholds?|deadlines?|aim\w*|goals?|success)\b|目[标標]|[建提][议議]|[门門][槛檻]|期限|力[争爭]|成功"
 )
 # "L-2024-03" names a thing.
 _CODE = re.compile(r"(?<!\w)[A-Za-z]\w*(?:[-/.]\w+)*[-/.]\d\w*")

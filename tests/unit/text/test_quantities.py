@@ -86,7 +86,7 @@ def test_both_years_of_a_range_are_found():
     assert [mention.iso for mention in find_dates("2020-2024 and 2021–2022")] == ["2020", "2024", "2021", "2022"]
 
 
-@pytest.mark.parametrize("text", ["2000 people", "$2024", "model 2024X", "1.2024", "12,2024"])
+@pytest.mark.parametrize("text", ["2000 people", "$2024", "model 2024X", "1.2024", "12,2024", "CVE-2025-1974."])
 def test_numbers_that_look_like_years_are_no_dates(text: str):
     assert not find_dates(text)
 

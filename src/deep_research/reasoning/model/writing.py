@@ -264,10 +264,11 @@ class WritingByModel(ModelActs):
         named = (
             f"\nIt has a row or a sentence for each of these, where the passages tell of it: {'; '.join(own.entries)}"
         )
+        head = fenced(NOTES_TAG, own.columns + (named if own.entries else ""))
         table = (
             "A pipe table with these columns, a mark in the last cell of each row, and a row for everything of this"
             " kind that the passages tell of and the question is about; a cell is a phrase that says something by"
-            f" itself. A column of which most cells would be empty is left out.\n{fenced(NOTES_TAG, own.columns + (named if own.entries else ''))}"
+            f" itself. A column of which most cells would be empty is left out.\n{head}"
             if own.columns
             else "Prose, without a table."
         )
