@@ -16,6 +16,11 @@ def figures(*sentences: str) -> list[tuple[str, ...]]:
     return [tuple(sentence.lead for sentence in paragraph.sentences) for paragraph in tables]
 
 
+def test_the_number_of_a_page_is_no_figure() -> None:
+    told = "The calendar versioning of Python is discussed at https://discuss.test/t/calendar-versioning-python/{}/126."
+    assert figures(told.format(55782), told.format(106800)) == []
+
+
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [

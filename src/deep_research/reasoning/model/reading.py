@@ -59,7 +59,7 @@ _HOLLOW_TOKENS = 25
 _READ_AT_ONCE, _TOKENS_A_DOCUMENT = 6_000, 150
 # Of more pages than this a model chooses nothing: of so many tokens of each, its chapters' prompts show what fits
 # them best.
-MOST_READ, _TOKENS_OF_MANY, _FIRST_OF_MANY = 100, 4_000, 3
+MOST_READ, _TOKENS_OF_MANY, _FIRST_OF_MANY = 100, 4_000, 2
 # The marks around a passage take so many.
 _MARK_TOKENS = 16
 # A document that takes no more of the window, and no more tokens, is read whole by whoever writes.
@@ -94,7 +94,8 @@ class ReadingByModel(ModelActs):
         offered = [await self._offered(document, reading, share=share, room=room) for document in long]
         for group in _grouped(offered, min(room, _READ_AT_ONCE)):
             found += await self._chosen(group, reading, brief)
-        return tuple(_with_heads(reading, found))
+        # Of many pages the list of documents tells what their heads say, and that can be cited.
+        return tuple(found if is_bulk else _with_heads(reading, found))
 
     async def _offered(self, document: Document, reading: ReadingRequest, *, share: int, room: int) -> "_Offered":
         """Return the passages of a long document that a model chooses among: what is worth most of its share of a
@@ -153,12 +154,12 @@ class ReadingByModel(ModelActs):
         chosen, found = await self.fallback.extract(reading), []
         ranked = await self.fallback.passages(document, (reading.brief.question, *reading.sought), is_whole=is_whole)
         passages = _below(_head(document), ranked) if is_whole else _fitting(ranked, _TOKENS_OF_MANY)
-        # What became of a thing says more than how its page begins.
-        first = {} if is_whole else {each: _SCORE_OF_TEN - at for at, each in enumerate(_fate_first(passages))}
+        # How it begins, and what became of it.
+        first = () if is_whole else passages[:_FIRST_OF_MANY]
         for candidate in sorted(passages, key=lambda each: each.start):
             near = [one for one in chosen if one.start < candidate.end and candidate.start < one.end]
             best = max(near, key=lambda one: one.score, default=Finding(start=0, end=0, finding=""))
-            score = first.get(candidate, best.score)
+            score = _SCORE_OF_TEN if candidate in first else best.score
             found.append(candidate.replace(document=document.id, score=score, section=best.section))
         return found
 
@@ -296,11 +297,6 @@ def _with_heads(reading: ReadingRequest, chosen: Sequence[Finding]) -> Iterator[
         if own and (head := _head(document)):
             best = max(own, key=lambda each: each.score)
             yield head.replace(score=best.score, section=best.section)
-
-
-def _fate_first(passages: Sequence[Finding]) -> list[Finding]:
-    """Return the first passages of those offered, of which the opening comes second."""
-    return [*passages[1:2], *passages[:1], *passages[2:_FIRST_OF_MANY]]
 
 
 class _Offered(NamedTuple):

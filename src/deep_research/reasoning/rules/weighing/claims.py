@@ -137,6 +137,10 @@ class FigureClaim:
 
 
 # A run asks for the same passages round by round, when it weighs them and when it writes.
+# The number of a page is no figure.
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
+
+
 @lru_cache(maxsize=4_096)
 def _claims(piece: Evidence, place: str) -> tuple[FigureClaim, ...]:
     if piece.header:
@@ -155,7 +159,8 @@ def _of_sentence(piece: Evidence, sentence: str, place: str) -> Iterator[FigureC
         for each in _NAME.finditer(blank(undated, [figure for figure in find_quantities(text) if figure.unit]))
         if (each.start() or not each["word"]) and content_terms(each[0].split()[0])
     ]
-    figures = _figures(text, [*dates, *(TextSpan(*each.span()) for each in named)])
+    addresses = _ADDRESS.finditer(text)
+    figures = _figures(text, [*dates, *(TextSpan(*each.span()) for each in (*named, *addresses))])
     clauses = spans_between(_CLAUSE.finditer(undated), len(text))
     bare, sizes = blank(undated, figures), tuple(figure.in_base_unit for figure in figures)
     for figure in figures:
