@@ -406,7 +406,8 @@ class Findings(Value):
 
     `contexts` are those of the evidence, by its id; `disputed` is what sources give different figures for;
     `asks_for_analysis` says that the matter is to be weighed from several sides, `words` how long the report should be,
-    and `has_sandbox` that programs of a model can be run. `written` are the chapters that the last one follows on.
+    and `has_sandbox` that programs of a model can be run. `written` are the chapters that the last one follows on, and
+    `cited` is what they cite beside its own evidence.
     """
 
     brief: Brief
@@ -423,6 +424,7 @@ class Findings(Value):
     chapters: tuple[ChapterPlan, ...] = ()
     chapter: int = 0
     written: Paragraphs = ()
+    cited: tuple[Evidence, ...] = ()
 
     @property
     def fixed_titles(self) -> Strings:

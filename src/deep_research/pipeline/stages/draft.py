@@ -80,12 +80,9 @@ def _titled(chapters: Sequence[ChapterPlan], written: Sequence[Paragraphs]) -> P
 
 
 def _following(findings: Findings, before: Paragraphs, whole: Findings) -> Findings:
-    """Return what the last chapter is written from: its own passages, and what the others cite."""
-    cited = {id_ for paragraph in before for id_ in paragraph.cite_ids}
-    [work] = findings.sections
-    known = {piece.id for piece in work.evidence}
-    others = tuple(piece for piece in whole.evidence if piece.id in cited - known)
-    return findings.replace(sections=(work.replace(evidence=(*work.evidence, *others)),), written=before)
+    """Return what the last chapter is written from: its own passages, and what the others say and cite."""
+    cited = {id_ for paragraph in before for id_ in paragraph.cite_ids} - {piece.id for piece in findings.evidence}
+    return findings.replace(written=before, cited=tuple(piece for piece in whole.evidence if piece.id in cited))
 
 
 def _parts_of(findings: Findings) -> list[Findings]:

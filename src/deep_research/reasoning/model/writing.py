@@ -272,7 +272,7 @@ class WritingByModel(ModelActs):
             if own.columns
             else "Prose, without a table."
         )
-        written = fenced(DRAFT_TAG, shown_text(findings.written, labels_of(findings.evidence)))
+        written = fenced(DRAFT_TAG, shown_text(findings.written, labels_of((*findings.evidence, *findings.cited))))
         return self.prompts.fill(
             "chapter",
             outline=fenced(NOTES_TAG, "\n".join(outline)),
@@ -306,10 +306,9 @@ class WritingByModel(ModelActs):
             contexts=findings.contexts,
             sought=sought,
             of_each=_OF_EACH if findings.chapter else 0,
-            only=_own_passages(findings) if findings.written else None,
         )
         # What the chapters before say can be cited as they cite it.
-        labels = labels_of(findings.evidence) if findings.written else material.labels
+        labels = {**material.labels, **labels_of(findings.cited, after=len(findings.evidence))}
         pairs = in_words(connections_of(findings), {id_: label for label, id_ in labels.items()})
         paired = [f"Figures of two documents that may belong together:\n{listed(pairs)}"] if pairs else []
         shared = [brief, *material.blocks, *noted, *paired]
@@ -448,16 +447,9 @@ class WritingByModel(ModelActs):
         return Conclusion(abstract=abstract) if abstract else await self.fallback.conclude(draft)
 
 
-def labels_of(evidence: Sequence[Evidence]) -> dict[str, str]:
-    """Return the labels of passages, none of which has to be shown."""
-    return {f"{LABEL}{number}": piece.id for number, piece in enumerate(evidence, start=1)}
-
-
-def _own_passages(findings: Findings) -> set[str]:
-    """Return what a chapter is written from beside the chapters before it."""
-    documents = findings.chapters[findings.chapter - 1].documents
-    cited = {id_ for paragraph in findings.written for id_ in paragraph.cite_ids}
-    return {piece.id for piece in findings.evidence if piece.document in documents or piece.id not in cited}
+def labels_of(evidence: Sequence[Evidence], *, after: int = 0) -> dict[str, str]:
+    """Return the labels of passages that stand after so many others; none has to be shown."""
+    return {f"{LABEL}{number}": piece.id for number, piece in enumerate(evidence, start=after + 1)}
 
 
 def _shown_series(spec: ChartSpec, contexts: Mapping[str, Context]) -> str:
